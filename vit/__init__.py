@@ -1,0 +1,1 @@
+"""Patchwise: a Vision Transformer built by hand, and everything that shows how it works."""
