@@ -1,0 +1,1 @@
+"""Commands that measure: speed and accuracy, each run as `python -m benchmarks.NAME`."""

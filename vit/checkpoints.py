@@ -1,0 +1,141 @@
+"""Models on disk: weights as safetensors, with the model's shape and story as JSON in the file's header."""
+
+import json
+import os
+import tempfile
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save as to_safetensors
+from torch import Tensor
+
+from vit.config import ViTConfig
+from vit.model import VisionTransformer
+
+ASSETS = Path(__file__).parent.parent / "assets"
+SHIPPED = {"explorer": ASSETS / "explorer" / "explorer.safetensors"}
+
+
+class BadCheckpoint(ValueError):
+    """Says in one sentence why a file cannot be loaded."""
+
+
+def save(model: VisionTransformer, path: Path, story: dict | None = None, half: bool = False) -> None:
+    """Write weights, shape and story (anything JSON can hold, such as how it was trained) to one file."""
+    weights = {name: value.half() if half else value for name, value in model.state_dict().items()}
+    write_tensors(path, weights, {"config": asdict(model.config), "story": story or {}})
+
+
+def load(name_or_path: str | Path) -> VisionTransformer:
+    """The model in a file, or a shipped one by its name, ready to predict."""
+    path = resolve(name_or_path)
+    weights, header = read_tensors(path)
+    try:
+        config = ViTConfig(**header["config"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadCheckpoint(f"{path.name} does not describe a model of this project: {error}") from error
+    with torch.device("meta"):
+        model = VisionTransformer(config)
+    check_fit(path.name, {name: value.shape for name, value in model.state_dict().items()}, weights)
+    model.load_state_dict({name: value.float() for name, value in weights.items()}, assign=True)
+    return model.eval().requires_grad_(False)
+
+
+def story(name_or_path: str | Path) -> dict:
+    """What the checkpoint tells of itself, without reading its weights."""
+    return read_header(resolve(name_or_path)).get("story", {})
+
+
+def resolve(name_or_path: str | Path) -> Path:
+    path = SHIPPED.get(str(name_or_path), Path(name_or_path))
+    if not path.is_file():
+        raise BadCheckpoint(f"There is no checkpoint {str(name_or_path)!r}; shipped: {', '.join(SHIPPED)}.")
+    return path
+
+
+def check_fit(file: str, expected: dict[str, torch.Size], weights: dict[str, Tensor]) -> None:
+    """Refuse weights that are not exactly those of the model: names, shapes and finite numbers."""
+    missing = sorted(expected.keys() - weights.keys())
+    strange = sorted(weights.keys() - expected.keys())
+    if missing or strange:
+        raise BadCheckpoint(
+            f"{file} does not fit its own config: {len(missing)} weights are missing {missing[:3]}, "
+            f"{len(strange)} are unknown {strange[:3]}."
+        )
+    for name, shape in expected.items():
+        value = weights[name]
+        if value.shape != shape or not value.is_floating_point():
+            raise BadCheckpoint(
+                f"{name} in {file} is {value.dtype} {tuple(value.shape)}, not floating point {tuple(shape)}."
+            )
+        if not value.isfinite().all():
+            raise BadCheckpoint(f"{name} in {file} holds numbers that are not finite.")
+
+
+def write_tensors(path: Path, tensors: dict[str, Tensor], header: dict) -> None:
+    metadata = {key: json.dumps(value) for key, value in header.items()}
+    contiguous = {name: value.detach().contiguous() for name, value in tensors.items()}
+    write_atomically(path, to_safetensors(contiguous, metadata))
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict]:
+    try:
+        with safe_open(path, framework="pt") as file:
+            return {name: file.get_tensor(name) for name in file.keys()}, parse_header(file.metadata())  # noqa: SIM118
+    except (SafetensorError, json.JSONDecodeError, OSError) as error:
+        raise BadCheckpoint(f"{path.name} is not a whole safetensors file: {error}") from error
+
+
+def read_header(path: Path) -> dict:
+    try:
+        with safe_open(path, framework="pt") as file:
+            return parse_header(file.metadata())
+    except (SafetensorError, json.JSONDecodeError, OSError) as error:
+        raise BadCheckpoint(f"{path.name} is not a whole safetensors file: {error}") from error
+
+
+def parse_header(metadata: dict[str, str] | None) -> dict:
+    return {key: json.loads(value) for key, value in (metadata or {}).items()}
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Either the whole new file or the old one: never a half, not even on a full disk."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def to_torchvision(model: VisionTransformer) -> dict[str, Tensor]:
+    """Our weights under the names and shapes of torchvision.models.VisionTransformer."""
+    config, ours = model.config, model.state_dict()
+    theirs = {
+        "class_token": ours["embedding.cls_token"][None, None],
+        "encoder.pos_embedding": ours["embedding.position_embeddings"][None],
+        "conv_proj.weight": ours["embedding.projection.weight"].unflatten(
+            1, (config.channels, config.patch_size, config.patch_size)
+        ),
+        "conv_proj.bias": ours["embedding.projection.bias"],
+    }
+    renamed = {"norm1": "ln_1", "norm2": "ln_2", "expand": "mlp.0", "contract": "mlp.3",
+               "attention.out_proj": "self_attention.out_proj"}
+    for kind in ("weight", "bias"):
+        for number in range(config.depth):
+            block, layer = f"blocks.{number}.", f"encoder.layers.encoder_layer_{number}."
+            theirs[f"{layer}self_attention.in_proj_{kind}"] = torch.cat(
+                [ours[f"{block}attention.W_{letter}.{kind}"] for letter in "qkv"]
+            )
+            for our_name, their_name in renamed.items():
+                theirs[f"{layer}{their_name}.{kind}"] = ours[f"{block}{our_name}.{kind}"]
+        theirs[f"encoder.ln.{kind}"] = ours[f"norm.{kind}"]
+        theirs[f"heads.head.{kind}"] = ours[f"head.{kind}"]
+    return theirs

@@ -1,0 +1,92 @@
+"""The shape of a model, as a value that checks itself, and the shapes that have a name here."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class ViTConfig:
+    """The shape of a Vision Transformer. The letters are those of the paper."""
+
+    image_size: int = 28  # H = W
+    patch_size: int = 4  # P
+    channels: int = 1  # C
+    classes: int = 10
+    width: int = 128  # D
+    depth: int = 10  # L
+    heads: int = 16  # h
+    mlp_ratio: float = 4.0
+    dropout: float = 0.0
+
+    def __post_init__(self):
+        for name in ("image_size", "patch_size", "channels", "classes", "width", "depth", "heads"):
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}.")
+        if self.image_size % self.patch_size:
+            fitting = ", ".join(str(p) for p in range(1, self.image_size + 1) if self.image_size % p == 0)
+            raise ValueError(
+                f"An image of {self.image_size} pixels cannot be cut into patches of {self.patch_size}. "
+                f"Patch sizes that fit: {fitting}."
+            )
+        if self.width % self.heads:
+            fitting = ", ".join(str(h) for h in range(1, self.width + 1) if self.width % h == 0)
+            raise ValueError(
+                f"A width of {self.width} cannot be shared evenly by {self.heads} heads. "
+                f"Numbers of heads that fit: {fitting}."
+            )
+        if self.channels not in (1, 3):
+            raise ValueError(f"channels must be 1 (grey) or 3 (colour), not {self.channels}.")
+        if isinstance(self.mlp_ratio, bool) or not self.width * self.mlp_ratio >= 1:
+            raise ValueError(f"mlp_ratio must give the MLP at least one unit; {self.mlp_ratio!r} does not.")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must be at least 0 and below 1, not {self.dropout!r}.")
+
+    @property
+    def grid(self) -> int:
+        """Patches along one side of the image: H/P."""
+        return self.image_size // self.patch_size
+
+    @property
+    def patches(self) -> int:
+        """N = (H/P)·(W/P)."""
+        return self.grid**2
+
+    @property
+    def tokens(self) -> int:
+        """N + 1: the patches, and CLS before them."""
+        return self.patches + 1
+
+    @property
+    def patch_values(self) -> int:
+        """P²·C: how many numbers a flattened patch has."""
+        return self.patch_size**2 * self.channels
+
+    @property
+    def head_width(self) -> int:
+        """d_k = D/h."""
+        return self.width // self.heads
+
+    @property
+    def mlp_width(self) -> int:
+        return int(self.width * self.mlp_ratio)
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers training has to find, by the closed form."""
+        D, M = self.width, self.mlp_width
+        embedding = self.patch_values * D + D + D + self.tokens * D  # E, its bias, CLS, positions
+        attention = 4 * (D * D + D)  # W_q, W_k, W_v and the output projection
+        mlp = D * M + M + M * D + D
+        norms = 2 * 2 * D
+        return embedding + self.depth * (attention + mlp + norms) + 2 * D + D * self.classes + self.classes
+
+
+PRESETS: dict[str, ViTConfig] = {
+    "article": ViTConfig(),
+    "tiny": ViTConfig(depth=6, heads=4),
+    "cifar": ViTConfig(image_size=32, channels=3, depth=6, heads=4),
+    "quick": ViTConfig(patch_size=7, width=64, depth=4, heads=4),
+    "base": ViTConfig(
+        image_size=224, patch_size=16, channels=3, classes=1000, width=768, depth=12, heads=12
+    ),
+}
