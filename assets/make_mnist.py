@@ -1,6 +1,6 @@
-"""Make assets/mnist/ again: `python assets/make_mnist.py FOLDER`, where FOLDER holds MNIST's four raw files.
+"""Make assets/mnist/ again, in the project's folder: `python -m assets.make_mnist [FOLDER]`
 
-The files stay in MNIST's own format (IDX) and under their own names, only compressed harder than the originals.
+FOLDER holds MNIST's four raw files; without it, torchvision downloads them.
 """
 
 import gzip
@@ -8,7 +8,7 @@ import hashlib
 import sys
 from pathlib import Path
 
-BUNDLE = Path(__file__).parent / "mnist"
+from vit import data
 
 SHA256_OF_RAW_FILES = {
     "train-images-idx3-ubyte": "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
@@ -18,19 +18,20 @@ SHA256_OF_RAW_FILES = {
 }
 
 
-def main(folder: Path) -> None:
-    BUNDLE.mkdir(exist_ok=True)
+def main(raw_files: Path, bundle: Path = data.BUNDLED_MNIST) -> None:
+    bundle.mkdir(exist_ok=True)
     for name, expected in SHA256_OF_RAW_FILES.items():
-        raw = (folder / name).read_bytes()
+        raw = (raw_files / name).read_bytes()
         if hashlib.sha256(raw).hexdigest() != expected:
-            sys.exit(f"{folder / name} is not the MNIST file that this project was built on.")
-        # No time stamp, so that the same input gives the same bytes.
+            sys.exit(f"{raw_files / name} is not MNIST's file of that name.")
+        # No time stamp, so that the same files give the same bytes.
         compressed = gzip.compress(raw, compresslevel=9, mtime=0)
-        (BUNDLE / f"{name}.gz").write_bytes(compressed)
+        (bundle / f"{name}.gz").write_bytes(compressed)
         print(f"{name}.gz: {len(compressed):,} bytes")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2:
-        sys.exit(__doc__)
-    main(Path(sys.argv[1]))
+    try:
+        main(Path(sys.argv[1]) if len(sys.argv) > 1 else data.download("mnist") / "MNIST" / "raw")
+    except (OSError, data.DataUnavailable) as problem:
+        sys.exit(str(problem))

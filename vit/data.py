@@ -1,58 +1,246 @@
-"""Data sets: MNIST lies in assets/."""
+"""Data sets, their splits, and what training does with them: batches, flips, normalisation.
+
+MNIST comes with the project; torchvision downloads the others when they are first asked for. torch and
+torchvision are imported inside the functions that need them: a page can show digits before torch has loaded.
+"""
 
 import gzip
+import os
+import shutil
+import socket
+import tempfile
+import zlib
+from collections.abc import Callable
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-BUNDLED_MNIST = Path(__file__).parent.parent / "assets" / "mnist"
+from vit.torchvision_import import import_torchvision
+
+if TYPE_CHECKING:
+    import torch
+
+PROJECT = Path(__file__).parent.parent
+BUNDLED_MNIST = PROJECT / "assets" / "mnist"
+
+TITLES = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST", "kmnist": "KMNIST", "cifar10": "CIFAR-10"}
+SPLITS = ("train", "validation", "test")
 
 VALIDATION_SIZE = 5_000
 VALIDATION_SEED = 0
 
+# Mean and standard deviation of the training pixels, from 0 to 1: MNIST's for all grey pictures and
+# CIFAR-10's for all coloured ones, so that a model's number of channels tells how its input is normalised.
+NORMALISATION = {
+    1: ((0.1307,), (0.3081,)),
+    3: ((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)),
+}
+
+SECONDS_WITHOUT_ANSWER = 15
+_one_at_a_time = Lock()  # downloads change settings of the whole process
+
+
+class DataUnavailable(Exception):
+    """A data set cannot be had at the moment; the message is a sentence for the user."""
+
+
+# Data sets and splits
+
 
 def load(name: str, split: str) -> tuple[np.ndarray, np.ndarray]:
-    """Images (uint8, n × H × W) and labels (int64, n) of a data set's train, validation or test split."""
-    if name != "mnist" or split not in ("train", "validation", "test"):
-        raise ValueError(f"There is no data set {name!r} with a split {split!r}.")
-    return _test(name) if split == "test" else _train_and_validation(name)[split]
+    """Images, uint8 (n, H, W) or (n, H, W, C), and labels, int64 (n,), of one split; both read-only."""
+    _check_name(name)
+    if split not in SPLITS:
+        raise ValueError(f"There is no split {split!r}; there are {', '.join(SPLITS)}.")
+    return _splits_of(name, "test" if split == "test" else "train")[split]
 
 
-@lru_cache
-def _test(name):
-    return _read_only(*_read_mnist("t10k"))
-
-
-@lru_cache
-def _train_and_validation(name):
-    images, labels = _read_mnist("train")
-    validation = subset(labels, VALIDATION_SIZE, VALIDATION_SEED)
-    train = np.setdiff1d(np.arange(len(labels)), validation)
-    return {
-        "train": _read_only(images[train], labels[train]),
-        "validation": _read_only(images[validation], labels[validation]),
-    }
+@lru_cache(maxsize=4)
+def _splits_of(name, part):
+    images, labels = _read_bundled(part) if name == "mnist" else _read_downloaded(name, part)
+    if part == "test":
+        splits = {"test": (images, labels)}
+    else:
+        validation = subset(labels, VALIDATION_SIZE, VALIDATION_SEED)
+        splits = {
+            "train": (np.delete(images, validation, axis=0), np.delete(labels, validation)),
+            "validation": (images[validation], labels[validation]),
+        }
+    for arrays in splits.values():
+        for array in arrays:
+            array.flags.writeable = False
+    return splits
 
 
 def subset(labels: np.ndarray, size: int, seed: int) -> np.ndarray:
-    """Indices of `size` examples, drawn at random, in which each class keeps its share."""
-    # random_raw is the one stream that NumPy promises never to change.
+    """Indices of `size` examples, drawn by the seed, in which every class keeps its share."""
+    if not 1 <= size <= len(labels):
+        raise ValueError(f"A subset of {len(labels)} examples has between 1 and {len(labels)}, not {size}.")
+    # The raw stream is what NumPy promises never to change from version to version.
     draws = np.random.PCG64(seed).random_raw(len(labels))
     shuffled_within_classes = np.lexsort((draws, labels))
     evenly_spaced = np.arange(size) * len(labels) // size
     return np.sort(shuffled_within_classes[evenly_spaced])
 
 
-def _read_mnist(part):
-    images = gzip.decompress((BUNDLED_MNIST / f"{part}-images-idx3-ubyte.gz").read_bytes())
-    labels = gzip.decompress((BUNDLED_MNIST / f"{part}-labels-idx1-ubyte.gz").read_bytes())
-    images = np.frombuffer(images, np.uint8, offset=16).reshape(-1, 28, 28)
-    labels = np.frombuffer(labels, np.uint8, offset=8).astype(np.int64)
-    return images, labels
+def _check_name(name):
+    if name not in TITLES:
+        raise ValueError(f"There is no data set {name!r}; there are {', '.join(TITLES)}.")
 
 
-def _read_only(images, labels):
-    images.flags.writeable = False
-    labels.flags.writeable = False
-    return images, labels
+# The bundled data set
+
+
+def _read_bundled(part):
+    prefix = "t10k" if part == "test" else "train"
+    try:
+        images = _read_idx(BUNDLED_MNIST / f"{prefix}-images-idx3-ubyte.gz")
+        labels = _read_idx(BUNDLED_MNIST / f"{prefix}-labels-idx1-ubyte.gz")
+    except (OSError, EOFError, zlib.error, ValueError) as error:
+        raise DataUnavailable(
+            "The files in assets/mnist are missing or damaged; assets/README.md says how to make them again."
+        ) from error
+    return images, labels.astype(np.int64)
+
+
+def _read_idx(path):
+    """MNIST's own format: two zeros, the type, the number of dimensions, their sizes, then the values."""
+    content = gzip.decompress(path.read_bytes())
+    dimensions = content[3]
+    shape = np.frombuffer(content, ">u4", count=dimensions, offset=4)
+    return np.frombuffer(content, np.uint8, offset=4 + 4 * dimensions).reshape(shape)
+
+
+# Data sets from the network
+
+
+def needs_download(name: str) -> bool:
+    _check_name(name)
+    return name != "mnist" and not _folder(name).exists()
+
+
+def download(name: str, progress: Callable[[int, int | None], None] | None = None) -> Path:
+    """Let torchvision download a data set, unless that was done before; returns the folder.
+
+    `progress` is called as data comes in, with the bytes received and expected of the file under way.
+    """
+    _check_name(name)
+    folder = _folder(name)
+    try:
+        with _one_at_a_time:
+            if not folder.exists():
+                _download_into(folder, _torchvision_dataset(name), progress)
+    except Exception as error:
+        raise DataUnavailable(
+            f"{TITLES[name]} could not be downloaded: check the internet connection and the space on the "
+            "disk and try again, or go on with the MNIST that is built in."
+        ) from error
+    return folder
+
+
+def _download_into(folder, dataset, progress):
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    # Only what is complete gets its final name: a download that broke off is never mistaken for data.
+    with tempfile.TemporaryDirectory(prefix=f"{folder.name}-", dir=folder.parent) as unfinished:
+        files = Path(unfinished, "files")
+        with _limited_waiting(), _reporting(progress):
+            dataset(files, download=True)
+        try:
+            files.rename(folder)
+        except OSError:
+            if not folder.exists():  # it does if another process has downloaded the same meanwhile
+                raise
+
+
+def _read_downloaded(name, part):
+    folder = download(name)
+    dataset = _torchvision_dataset(name)
+    try:
+        content = dataset(folder, train=part == "train")
+    except Exception as error:
+        shutil.rmtree(folder)
+        raise DataUnavailable(
+            f"The files of {TITLES[name]} were damaged and are removed now: try again to download them."
+        ) from error
+    return np.ascontiguousarray(content.data), np.asarray(content.targets, np.int64)
+
+
+def _folder(name):
+    return Path(os.environ.get("PATCHWISE_DATA") or PROJECT / "downloads") / name
+
+
+def _torchvision_dataset(name):
+    return getattr(import_torchvision().datasets, TITLES[name].replace("-", ""))
+
+
+@contextmanager
+def _limited_waiting():
+    """torchvision would wait for ever for a server that does not answer."""
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(SECONDS_WITHOUT_ANSWER)
+    try:
+        yield
+    finally:
+        socket.setdefaulttimeout(before)
+
+
+@contextmanager
+def _reporting(progress):
+    """torchvision reports to a progress bar in the terminal and offers no other way: listen to that bar."""
+    utils = import_torchvision().datasets.utils
+    terminal_bar = utils.tqdm
+
+    class Bar(terminal_bar):
+        def update(self, received):
+            super().update(received)
+            if progress:
+                progress(self.n, self.total)
+
+    utils.tqdm = Bar
+    try:
+        yield
+    finally:
+        utils.tqdm = terminal_bar
+
+
+# What training and the model do with images
+
+
+def normalise(images: np.ndarray) -> "torch.Tensor":
+    """uint8 (B, H, W) or (B, H, W, C) to what a model wants: float32 (B, C, H, W), mean 0, deviation 1."""
+    import torch
+
+    if images.ndim == 3:
+        images = images[..., None]
+    channels = images.shape[-1]
+    if channels not in NORMALISATION:
+        raise ValueError(f"Images have 1 channel (grey) or 3 (colour), not {channels}.")
+    mean, deviation = np.array(NORMALISATION[channels], np.float32)
+    normalised = (images / np.float32(255) - mean) / deviation
+    return torch.from_numpy(np.ascontiguousarray(normalised.transpose(0, 3, 1, 2)))
+
+
+def batch_indices(n: int, batch_size: int, generator: "torch.Generator") -> "tuple[torch.Tensor, ...]":
+    """One epoch: every index once, in an order that the generator draws; the last batch may be smaller."""
+    import torch
+
+    return torch.randperm(n, generator=generator).split(batch_size)
+
+
+def draw_flips(n: int, generator: "torch.Generator") -> "torch.Tensor":
+    """For each of n images, heads or tails: would it be mirrored?
+
+    A run draws whether or not it flips, so that twins that differ only in flipping share all later draws.
+    """
+    import torch
+
+    return torch.rand(n, generator=generator) < 0.5
+
+
+def flip(images: "torch.Tensor", mirrored: "torch.Tensor") -> "torch.Tensor":
+    """Each image (B, C, H, W) as it is, or as its mirror image where `mirrored` (B,) says so."""
+    return images.flip(-1).where(mirrored.view(-1, 1, 1, 1), images)
