@@ -1,6 +1,7 @@
 """The shape of a model, as a value that checks itself, and the shapes that have a name here."""
 
 from dataclasses import dataclass
+from math import isfinite
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,9 @@ class ViTConfig:
             )
         if self.channels not in (1, 3):
             raise ValueError(f"channels must be 1 (grey) or 3 (colour), not {self.channels}.")
-        if isinstance(self.mlp_ratio, bool) or not self.width * self.mlp_ratio >= 1:
+        if not is_number(self.mlp_ratio) or self.mlp_width < 1:
             raise ValueError(f"mlp_ratio must give the MLP at least one unit; {self.mlp_ratio!r} does not.")
-        if not 0 <= self.dropout < 1:
+        if not is_number(self.dropout) or not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must be at least 0 and below 1, not {self.dropout!r}.")
 
     @property
@@ -79,6 +80,10 @@ class ViTConfig:
         mlp = D * M + M + M * D + D
         norms = 2 * 2 * D
         return embedding + self.depth * (attention + mlp + norms) + 2 * D + D * self.classes + self.classes
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
 
 
 PRESETS: dict[str, ViTConfig] = {
