@@ -33,7 +33,7 @@ def test_data_sets_transforms_and_models_are_there():
 
 
 def test_it_helps_a_torchvision_that_misses_its_operators(tmp_path):
-    result = run("from vit.torchvision_import import import_torchvision; import_torchvision()", MISFIT, tmp_path)
+    result = run("from vit import torchvision_import as t; t.import_torchvision()", MISFIT, tmp_path)
     assert result.returncode == 0, result.stderr
 
 

@@ -100,7 +100,7 @@ def _read_bundled(part):
     try:
         images = _read_idx(BUNDLED_MNIST / f"{prefix}-images-idx3-ubyte.gz")
         labels = _read_idx(BUNDLED_MNIST / f"{prefix}-labels-idx1-ubyte.gz")
-    except (OSError, EOFError, zlib.error, ValueError) as error:
+    except (OSError, EOFError, zlib.error, ValueError, IndexError) as error:
         raise DataUnavailable(
             "The files in assets/mnist are missing or damaged; assets/README.md says how to make them again."
         ) from error
