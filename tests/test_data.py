@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assets import make_mnist
@@ -148,6 +148,7 @@ def test_a_damaged_bundle_is_told_in_a_sentence(content, tmp_path, monkeypatch):
 # Subsets
 
 
+@settings(deadline=None)  # on a busy machine time says nothing
 @given(
     labels=st.lists(st.integers(0, 9), min_size=1, max_size=200).map(np.array),
     share=st.floats(0, 1),
