@@ -1,0 +1,297 @@
+"""What a trace and a model tell beyond their raw numbers: pure functions from arrays to arrays.
+
+Everything is computed in float64 from the float32 numbers of the trace, so that what should add up does.
+T = N+1 tokens, D width, h heads, L blocks, as in the model.
+"""
+
+from dataclasses import dataclass
+from math import erf, sqrt
+
+import numpy as np
+import torch
+from torch import nn
+
+from vit.data import normalise
+from vit.model import VisionTransformer
+from vit.trace import BlockTrace, ForwardTrace
+
+# One number, unfolded
+
+
+@dataclass(frozen=True)
+class Term:
+    """One product of a dot product: a[index] · b[index]."""
+
+    index: int
+    a: float
+    b: float
+    product: float
+
+
+@dataclass(frozen=True)
+class DotProduct:
+    """a·b + bias as its largest terms, how many others there are and what they sum to."""
+
+    total: float
+    bias: float
+    terms: tuple[Term, ...]
+    rest_count: int
+    rest_sum: float
+
+
+def dot_product(a, b, bias: float = 0.0, largest: int = 3, total: float | None = None) -> DotProduct:
+    """Unfold a·b + bias. Where the model's own result is known, pass it as `total`: pages show that one."""
+    a, b = np.asarray(a, float), np.asarray(b, float)
+    if a.ndim != 1 or a.shape != b.shape:
+        raise ValueError(f"A dot product takes two vectors of one length, not {a.shape} and {b.shape}.")
+    products = a * b
+    order = np.argsort(-np.abs(products), kind="stable")
+    chosen, rest = order[:largest], order[largest:]
+    return DotProduct(
+        total=float(products.sum() + bias) if total is None else float(total),
+        bias=float(bias),
+        terms=tuple(Term(int(i), float(a[i]), float(b[i]), float(products[i])) for i in chosen),
+        rest_count=len(rest),
+        rest_sum=float(products[rest].sum()),
+    )
+
+
+def mlp_unit(trace: ForwardTrace, model: VisionTransformer, layer: int, token: int, unit: int) -> DotProduct:
+    """What one hidden unit of an MLP computes for one token, before GELU."""
+    expand = model.blocks[layer].expand
+    return dot_product(trace.blocks[layer].ln2[token], weights(expand.weight)[unit], expand.bias[unit].item())
+
+
+def class_logit(trace: ForwardTrace, model: VisionTransformer, label: int) -> DotProduct:
+    """W·y + b for one class."""
+    bias = model.head.bias[label].item()
+    return dot_product(trace.cls_out, weights(model.head.weight)[label], bias, total=trace.logits[label])
+
+
+def gelu(x: float) -> float:
+    """x·Φ(x): x times the share of a normal distribution that lies below x."""
+    return x * (1 + erf(x / sqrt(2))) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class LayerNormNumbers:
+    mean: float
+    deviation: float  # √(variance + ε)
+    normalised: np.ndarray  # (D,) (x − mean) / deviation
+    out: np.ndarray  # (D,) normalised · γ + β
+
+
+def layer_norm_numbers(x: np.ndarray, norm: nn.LayerNorm | None = None) -> LayerNormNumbers:
+    """LayerNorm of one vector, step by step; without `norm`, γ is 1 and β is 0."""
+    x = np.asarray(x, float)
+    mean, deviation = float(x.mean()), sqrt(x.var() + (norm.eps if norm else 1e-6))
+    normalised = (x - mean) / deviation
+    out = normalised * weights(norm.weight) + weights(norm.bias) if norm else normalised
+    return LayerNormNumbers(mean, deviation, normalised, out)
+
+
+# Attention
+
+
+def entropy(pattern: np.ndarray) -> np.ndarray:
+    """Bits along the last axis: 0 looks at one token only, log2(T) looks at all T alike."""
+    p = np.asarray(pattern, float)
+    return -(p * np.log2(np.where(p > 0, p, 1))).sum(-1) + 0.0  # + 0.0 turns −0 into 0
+
+
+def attention_distance(pattern: np.ndarray, grid: int, patch_size: int) -> np.ndarray:
+    """How far the patches look on average, in pixels, per head: (h, T, T) -> (h,).
+
+    Without CLS, neither as the one who looks nor as the one looked at (the ViT paper's figure 7, right).
+    """
+    rows, columns = np.divmod(np.arange(grid * grid), grid)
+    distances = np.hypot(rows[:, None] - rows, columns[:, None] - columns) * patch_size  # (N, N)
+    among_patches = np.asarray(pattern, float)[..., 1:, 1:]
+    share = among_patches.sum(-1)  # what the query does not spend on CLS; 0 where all patches are masked
+    mean_distance = (among_patches * distances).sum(-1) / np.where(share > 0, share, 1)
+    return mean_distance.mean(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class AllHeads:
+    """Each (L, h): every head of every block."""
+
+    row_entropy: np.ndarray  # of the chosen token's row
+    mean_entropy: np.ndarray  # over all rows
+    distance: np.ndarray  # in pixels
+
+
+def all_heads(trace: ForwardTrace, token: int = 0) -> AllHeads:
+    grid = round(sqrt(len(trace.patches)))
+    entropies = np.stack([entropy(block.pattern) for block in trace.blocks])  # (L, h, T)
+    distances = [attention_distance(block.pattern, grid, len(trace.image) // grid) for block in trace.blocks]
+    return AllHeads(entropies[:, :, token], entropies.mean(-1), np.stack(distances))
+
+
+@dataclass(frozen=True, eq=False)
+class Attended:
+    """One head's scores and what softmax makes of them."""
+
+    scores: np.ndarray  # (T, T)
+    pattern: np.ndarray  # (T, T)
+    spread: float  # standard deviation of the scores
+    entropy: np.ndarray  # (T,) bits per row
+
+
+def scaling_effect(block: BlockTrace, head: int) -> tuple[Attended, Attended]:
+    """A head with its scores divided by √d_k, and without. What a mask hides stays hidden."""
+    q, k = block.q[head].astype(float), block.k[head].astype(float)
+    visible = np.isfinite(block.scores[head])
+    products = np.where(visible, q @ k.T, -np.inf)
+
+    def attended(scores):
+        pattern = softmax(scores)
+        return Attended(scores, pattern, float(scores[visible].std()), entropy(pattern))
+
+    return attended(products / sqrt(q.shape[-1])), attended(products)
+
+
+# Embedding
+
+
+def position_similarity(position_embeddings: np.ndarray) -> np.ndarray:
+    """Cosine similarity of the patches' positions, CLS left out: (T, D) -> (N, N) (figure 7, centre)."""
+    return cosines(position_embeddings[1:])
+
+
+def conv2d_difference(model: VisionTransformer, image: np.ndarray) -> float:
+    """The largest difference between cutting and multiplying by E, and a Conv2d with the same weights."""
+    config, projection = model.config, model.embedding.projection
+    kernels = projection.weight.unflatten(1, (config.channels, config.patch_size, config.patch_size))
+    with torch.inference_mode():
+        pixels = normalise(np.asarray(image)[None])
+        ours = projection(model.embedding.cut(pixels))  # (1, N, D)
+        convolved = nn.functional.conv2d(pixels, kernels, projection.bias, stride=config.patch_size)
+        return float((ours - convolved.flatten(2).transpose(1, 2)).abs().max())
+
+
+# The residual stream
+
+
+@dataclass(frozen=True, eq=False)
+class Added:
+    """Each (L, T): the length of what is added to a token, relative to the token as the block finds it."""
+
+    attention: np.ndarray
+    mlp: np.ndarray
+
+
+def added(trace: ForwardTrace) -> Added:
+    before = lengths([block.resid_pre for block in trace.blocks])
+    before = np.where(before > 0, before, 1)
+    return Added(
+        lengths([block.attn_out for block in trace.blocks]) / before,
+        lengths([block.mlp_out for block in trace.blocks]) / before,
+    )
+
+
+def depths(trace: ForwardTrace) -> np.ndarray:
+    """The residual stream after the embedding and after each block: (L+1, T, D)."""
+    return np.stack([trace.blocks[0].resid_pre, *(block.resid_post for block in trace.blocks)]).astype(float)
+
+
+def token_similarity(trace: ForwardTrace) -> np.ndarray:
+    """Cosine similarity of every two tokens after the embedding and after each block: (L+1, T, T)."""
+    return cosines(depths(trace))
+
+
+@dataclass(frozen=True, eq=False)
+class ClsPath:
+    """Each (L+1,): after the embedding and after each block."""
+
+    length: np.ndarray
+    to_final: np.ndarray  # cosine with CLS as it leaves the last block
+    to_previous: np.ndarray  # cosine with CLS one block earlier; 1 for the embedding
+
+
+def cls_path(trace: ForwardTrace) -> ClsPath:
+    cls = depths(trace)[:, 0]
+    among = cosines(cls)
+    return ClsPath(lengths(cls), among[-1], np.append(1.0, np.diagonal(among, offset=1)))
+
+
+# The answer
+
+
+@dataclass(frozen=True, eq=False)
+class LogitLens:
+    """Each (L+1, classes): the answer if the model stopped after the embedding, or after each block."""
+
+    logits: np.ndarray
+    probabilities: np.ndarray
+
+
+def logit_lens(trace: ForwardTrace, model: VisionTransformer) -> LogitLens:
+    """The last LayerNorm and the head applied to CLS at every depth; the last row is the model's answer."""
+    normed = np.stack([layer_norm_numbers(cls, model.norm).out for cls in depths(trace)[:, 0]])
+    logits = normed @ weights(model.head.weight).T + weights(model.head.bias)
+    return LogitLens(logits, softmax(logits))
+
+
+@dataclass(frozen=True, eq=False)
+class Contributions:
+    """What each part of the model put between two classes' logits; all of it together is the difference."""
+
+    embedding: float  # the CLS token with its position
+    attention: np.ndarray  # (L,)
+    mlp: np.ndarray  # (L,)
+    constant: float  # the last LayerNorm's β and the head's biases: the same for every drawing
+
+    @property
+    def total(self) -> float:
+        return self.embedding + float(self.attention.sum()) + float(self.mlp.sum()) + self.constant
+
+
+def contributions(
+    trace: ForwardTrace, model: VisionTransformer, winner: int, runner_up: int
+) -> Contributions:
+    """Share out logit[winner] − logit[runner_up].
+
+    CLS at the end is the sum of what it started with and of all that the blocks added. The last LayerNorm
+    is no sum, because it divides by a deviation that all parts have made together; with the deviation that
+    this drawing has, it is, and so is the head.
+    """
+    deviation = layer_norm_numbers(trace.blocks[-1].resid_post[0], model.norm).deviation
+    direction = weights(model.head.weight)[winner] - weights(model.head.weight)[runner_up]  # (D,)
+
+    def share(part):
+        part = np.asarray(part, float)
+        centred = part - part.mean(-1, keepdims=True)
+        return centred / deviation * weights(model.norm.weight) @ direction
+
+    biases = weights(model.head.bias)
+    return Contributions(
+        embedding=float(share(trace.blocks[0].resid_pre[0])),
+        attention=share([block.attn_out[0] for block in trace.blocks]),
+        mlp=share([block.mlp_out[0] for block in trace.blocks]),
+        constant=float(weights(model.norm.bias) @ direction + biases[winner] - biases[runner_up]),
+    )
+
+
+# Arithmetic
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    exponentials = np.exp(scores - scores.max(-1, keepdims=True))
+    return exponentials / exponentials.sum(-1, keepdims=True)
+
+
+def lengths(vectors) -> np.ndarray:
+    return np.linalg.norm(np.asarray(vectors, float), axis=-1)
+
+
+def cosines(vectors: np.ndarray) -> np.ndarray:
+    """Between every two of the vectors; a vector of zeros has no direction and gets 0."""
+    vectors = np.asarray(vectors, float)
+    size = lengths(vectors)[..., None]
+    directions = vectors / np.where(size > 0, size, 1)
+    return directions @ np.swapaxes(directions, -1, -2)
+
+
+def weights(parameter: torch.Tensor) -> np.ndarray:
+    return parameter.detach().numpy().astype(float)
