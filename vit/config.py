@@ -95,3 +95,81 @@ PRESETS: dict[str, ViTConfig] = {
         image_size=224, patch_size=16, channels=3, classes=1000, width=768, depth=12, heads=12
     ),
 }
+
+OPTIMIZERS = ("adamw", "rmsprop")
+SCHEDULES = ("constant", "cosine", "plateau")
+INITIALISATIONS = ("trunc-normal", "pytorch", "pytorch-randn")
+PICTURES = {"mnist": (28, 1), "fashion-mnist": (28, 1), "kmnist": (28, 1), "cifar10": (32, 3)}
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """All that decides how a run goes. The same values and the same seed give the same run again."""
+
+    model: ViTConfig = PRESETS["article"]
+    dataset: str = "mnist"
+    train_images: int | None = None  # None takes all that there are
+    flips: bool = False  # mirror half of the training images, drawn anew in each epoch
+    seed: int = 0
+    epochs: int = 10
+    batch_size: int = 64
+    optimizer: str = "adamw"
+    learning_rate: float = 1e-3
+    weight_decay: float = 0.05
+    warmup_steps: int = 100  # the learning rate grows from 0 over so many steps
+    schedule: str = "cosine"  # what the learning rate does then
+    stop_patience: int | None = None  # stop after so many epochs without a better validation loss
+    initialisation: str = "trunc-normal"
+    clip_norm: float | None = 1.0
+    report_every: int = 10  # steps
+    validate_every: int = 100  # steps between looks at a part of the validation images
+    validation_images: int = 1000  # how large that part is; the end of an epoch always takes all
+    compile: bool = False
+
+    def __post_init__(self):
+        self._check_numbers()
+        for name, choices in (("dataset", tuple(PICTURES)), ("optimizer", OPTIMIZERS),
+                              ("schedule", SCHEDULES), ("initialisation", INITIALISATIONS)):
+            if getattr(self, name) not in choices:
+                raise ValueError(f"{name} must be one of {', '.join(choices)}, not {getattr(self, name)!r}.")
+        expected = PICTURES[self.dataset]
+        if (self.model.image_size, self.model.channels) != expected:
+            raise ValueError(
+                f"The images of {self.dataset} have {expected[0]} pixels a side and {expected[1]} channels; "
+                f"the model reads {self.model.image_size} and {self.model.channels}."
+            )
+
+    def _check_numbers(self):
+        whole = {"epochs": 1, "batch_size": 1, "report_every": 1, "validate_every": 1,
+                 "validation_images": 10, "warmup_steps": 0, "seed": 0}
+        whole |= {name: 10 for name in ("train_images",) if getattr(self, name) is not None}
+        whole |= {name: 1 for name in ("stop_patience",) if getattr(self, name) is not None}
+        for name, least in whole.items():
+            value = getattr(self, name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
+                raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}.")
+        if not 0 < self.learning_rate <= 1:
+            raise ValueError(f"learning_rate must be above 0 and at most 1, not {self.learning_rate!r}.")
+        if not 0 <= self.weight_decay <= 1:
+            raise ValueError(f"weight_decay must be between 0 and 1, not {self.weight_decay!r}.")
+        if self.clip_norm is not None and not self.clip_norm > 0:
+            raise ValueError(f"clip_norm must be above 0, or None for no clipping, not {self.clip_norm!r}.")
+
+    @classmethod
+    def from_dict(cls, values: dict) -> "TrainConfig":
+        """Back from what dataclasses.asdict made of it."""
+        return cls(**{**values, "model": ViTConfig(**values["model"])})
+
+
+TRAINING_PRESETS: dict[str, TrainConfig] = {
+    "quick": TrainConfig(
+        model=PRESETS["quick"], epochs=4, train_images=20_000, batch_size=32, learning_rate=2e-3,
+        validate_every=100,
+    ),
+    "tiny": TrainConfig(model=PRESETS["tiny"], epochs=5, learning_rate=1e-3, warmup_steps=500),
+    "article": TrainConfig(
+        model=PRESETS["article"], epochs=50, batch_size=32, optimizer="rmsprop", learning_rate=1e-5,
+        weight_decay=0.0, warmup_steps=0, schedule="plateau", stop_patience=5, clip_norm=None,
+        validate_every=200,
+    ),
+}

@@ -1,0 +1,223 @@
+"""The engine without processes: the same run every time, stopped and resumed or not."""
+
+import json
+import math
+from dataclasses import asdict, replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+
+from vit import checkpoints, training
+from vit.config import TRAINING_PRESETS, TrainConfig, ViTConfig
+from vit.training import Diverged, Examples, Training, initial_model, load_examples, train
+
+MODEL = ViTConfig(patch_size=14, width=8, depth=1, heads=2)
+CONFIG = TrainConfig(
+    model=MODEL, epochs=3, batch_size=16, learning_rate=3e-3, warmup_steps=4, validate_every=3
+)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def stand_in(train_count=72, validation_count=250) -> Examples:
+    """Noise with a bright bar whose place tells the class: small, and it can be learned."""
+    random = np.random.default_rng(0)
+
+    def draw(count):
+        labels = np.arange(count) % 10
+        images = random.integers(0, 60, (count, 28, 28), dtype=np.uint8)
+        for image, label in zip(images, labels, strict=True):
+            image[2 * label : 2 * label + 8, 4:12] = 255
+        return images, labels
+
+    return Examples(*draw(train_count), *draw(validation_count), glance=np.arange(0, validation_count, 5))
+
+
+def reports(config, start=None):
+    return list(train(config, stand_in(), start))
+
+
+def test_the_same_config_and_seed_give_bit_identical_metrics():
+    assert reports(CONFIG) == reports(CONFIG)
+
+
+def test_another_seed_gives_other_metrics():
+    assert reports(CONFIG) != reports(replace(CONFIG, seed=1))
+
+
+@pytest.mark.parametrize("change", [
+    {},
+    {"optimizer": "rmsprop", "schedule": "plateau", "warmup_steps": 0, "learning_rate": 1e-3},
+    {"flips": True, "model": replace(MODEL, dropout=0.3)},
+])
+@pytest.mark.parametrize("stop_after", [0, 1, 4, 9, 20])
+def test_a_run_resumed_from_a_snapshot_goes_on_bit_for_bit(tmp_path, change, stop_after):
+    config = replace(CONFIG, **change)
+    undisturbed = reports(config)
+    first = Training(config, stand_in())
+    generator = train(config, None, first)
+    before = [next(generator) for _ in range(stop_after)]
+    checkpoints.write_tensors(tmp_path / "state.safetensors", *first.snapshot())
+    torch.manual_seed(99)  # the process that resumes has drawn other numbers
+    second = Training(config, stand_in())
+    second.restore(*checkpoints.read_tensors(tmp_path / "state.safetensors"))
+    after = list(train(config, None, second))
+    kept = [report for report in before + after if report["kind"] != "validating"]
+    assert kept == [report for report in undisturbed if report["kind"] != "validating"]
+
+
+def test_twins_share_initial_weights_batch_order_and_flip_draws():
+    plain, flipping = Training(CONFIG, stand_in()), Training(replace(CONFIG, flips=True), stand_in())
+    for ours, theirs in zip(plain.model.parameters(), flipping.model.parameters(), strict=True):
+        assert torch.equal(ours, theirs)
+    for _ in range(7):
+        plain.take_step()
+        flipping.take_step()
+        assert (plain.batch.labels == flipping.batch.labels).all()
+        mirrored = flipping.batch.mirrored
+        assert not plain.batch.mirrored.any()
+        assert (plain.batch.images[~mirrored] == flipping.batch.images[~mirrored]).all()
+        assert (plain.batch.images[mirrored] == flipping.batch.images[mirrored, :, ::-1]).all()
+        assert mirrored.any()
+        assert not mirrored.all()
+
+
+def test_each_epoch_sees_every_image_once_in_a_new_order():
+    run = Training(CONFIG, stand_in())
+    first, second = (
+        np.concatenate([run._draw(epoch, batch)[0] for batch in range(run.steps_per_epoch)]).tolist()
+        for epoch in (0, 1)
+    )
+    assert sorted(first) == sorted(second) == list(range(72))
+    assert first != second
+
+
+def test_the_validation_report_adds_up():
+    whole = [report for report in reports(CONFIG) if report.get("whole")]
+    assert [report["step"] for report in whole] == [5, 10, 15]
+    labels = stand_in().validation_labels
+    for report in whole:
+        predictions = np.array(list(report["predictions"]), int)
+        assert report["images"] == len(labels) == len(predictions)
+        assert report["accuracy"] == pytest.approx((predictions == labels).mean())
+        assert np.trace(report["confusion"]) == (predictions == labels).sum()
+        assert np.sum(report["confusion"], axis=1).tolist() == np.bincount(labels).tolist()
+        assert 0 <= report["train_accuracy"] <= 1
+
+
+def test_a_glance_takes_the_same_images_each_time_and_comes_before_the_first_step():
+    verdicts = [report for report in reports(CONFIG) if report["kind"] == "validation"]
+    glances = [report for report in verdicts if "whole" not in report]
+    assert [report["step"] for report in glances] == [0, 3, 6, 9, 12]
+    assert {report["images"] for report in glances} == {50}
+
+
+def test_it_learns_far_beyond_guessing():
+    run = reports(replace(CONFIG, epochs=30, learning_rate=1e-2, initialisation="pytorch"))
+    assert [report["accuracy"] for report in run if report["kind"] == "validation"][-1] > 0.5
+
+
+def test_warm_up_grows_and_cosine_falls_to_nothing():
+    rates = [report["learning_rate"] for report in reports(CONFIG) if report["kind"] == "train"]
+    assert rates[:4] == pytest.approx([3e-3 * part for part in (0.25, 0.5, 0.75, 1.0)])
+    assert rates[4] == pytest.approx(3e-3)
+    assert all(later < earlier for earlier, later in pairwise(rates[4:]))
+    assert rates[-1] < 3e-4
+
+
+def test_the_article_s_recipe_halves_its_rate_on_a_plateau_and_stops_early(monkeypatch):
+    config = replace(CONFIG, optimizer="rmsprop", schedule="plateau", warmup_steps=0, epochs=60,
+                     learning_rate=1e-12, stop_patience=9, validate_every=1000)
+    losses = iter([1.0] + [2.0] * 60)
+    monkeypatch.setattr(training.F, "cross_entropy", worse_validation(training.F.cross_entropy, losses))
+    run = reports(config)
+    rates = [report["learning_rate"] for report in run if report["kind"] == "train"]
+    assert rates[0] == 1e-12
+    assert rates[-1] == pytest.approx(0.5e-12)
+    assert run[-1] == {"kind": "end", "step": 50,
+                       "reason": "The validation loss has not improved for 9 epochs."}
+
+
+def worse_validation(original, losses):
+    def cross_entropy(logits, labels):
+        whole = not logits.requires_grad and len(labels) == 250
+        return torch.tensor(next(losses)) if whole else original(logits, labels)
+
+    return cross_entropy
+
+
+def test_a_loss_that_is_no_number_ends_in_a_sentence():
+    run = Training(CONFIG, stand_in())
+    with torch.no_grad():
+        run.model.head.bias.fill_(math.nan)
+    with pytest.raises(Diverged, match="smaller learning rate"):
+        list(train(CONFIG, None, run))
+
+
+def test_initialisations_differ_as_they_say():
+    def spread(name):
+        shape = ViTConfig(width=64, depth=1, heads=4)
+        model = initial_model(replace(CONFIG, model=shape, initialisation=name))
+        weights = model.blocks[0].attention.W_q.weight, model.embedding.position_embeddings
+        return tuple(weight.std().item() for weight in weights)
+
+    assert spread("trunc-normal") == pytest.approx((0.02, 0.02), rel=0.1)
+    assert spread("pytorch") == pytest.approx((1 / math.sqrt(3 * 64), 0.02), rel=0.1)
+    assert spread("pytorch-randn") == pytest.approx((1 / math.sqrt(3 * 64), 1.0), rel=0.1)
+
+
+def test_training_leaves_the_random_numbers_of_others_alone():
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    reports(CONFIG)
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_without_a_compiler_training_goes_on_and_says_so(monkeypatch):
+    def no_compiler(model):
+        def fail(images):
+            raise RuntimeError("No working C++ compiler found")
+
+        return fail
+
+    monkeypatch.setattr(torch, "compile", no_compiler)
+    run = reports(replace(CONFIG, compile=True))
+    assert "goes on without it" in run[0]["message"]
+    assert run[1:] == reports(CONFIG)
+
+
+def test_a_subset_keeps_the_share_of_each_digit():
+    examples = load_examples(replace(CONFIG, train_images=1000, validation_images=500))
+    assert len(examples.train_labels) == 1000
+    assert len(examples.glance) == 500
+    shares = np.bincount(examples.train_labels) / 1000
+    everything = np.bincount(load_examples(CONFIG).train_labels) / 55_000
+    assert shares == pytest.approx(everything, abs=0.002)
+
+
+@pytest.mark.parametrize("preset", TRAINING_PRESETS)
+def test_presets_survive_json(preset):
+    config = TRAINING_PRESETS[preset]
+    assert TrainConfig.from_dict(json.loads(json.dumps(asdict(config)))) == config
+
+
+@pytest.mark.parametrize(("change", "words"), [
+    ({"epochs": 0}, "epochs must be a whole number of at least 1"),
+    ({"learning_rate": 0}, "learning_rate must be above 0"),
+    ({"optimizer": "sgd"}, "one of adamw, rmsprop"),
+    ({"dataset": "cifar10"}, "32 pixels a side and 3 channels"),
+    ({"train_images": 3}, "at least 10"),
+    ({"clip_norm": -1.0}, "None for no clipping"),
+])
+def test_a_config_that_cannot_work_says_what_would(change, words):
+    with pytest.raises(ValueError, match=words):
+        replace(CONFIG, **change)

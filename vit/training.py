@@ -1,0 +1,321 @@
+"""How a model learns: train() is a generator of metrics that knows no process, no page and no clock.
+
+Nothing is drawn from a stream that has to be carried along. The initial weights depend on the seed alone,
+the order of the images and who is mirrored on the seed and the epoch, dropout on the seed and the step.
+So twins that differ only in flipping see the same images in the same order, and a run that goes on from
+a snapshot takes exactly the steps that it would have taken.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.optim.lr_scheduler import ReduceLROnPlateau
+
+from vit import data
+from vit.config import TrainConfig
+from vit.model import VisionTransformer
+
+VALIDATION_CHUNK = 100  # small, so that whoever listens can step in soon
+PLATEAU_FACTOR, PLATEAU_PATIENCE = 0.5, 5
+
+
+class Diverged(ArithmeticError):
+    """Training left the numbers; the message says when, and what helps."""
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Images, uint8, with their labels: what a run learns from and is judged by."""
+
+    train_images: np.ndarray
+    train_labels: np.ndarray
+    validation_images: np.ndarray
+    validation_labels: np.ndarray
+    glance: np.ndarray  # which validation images are looked at between epochs
+
+
+def load_examples(config: TrainConfig) -> Examples:
+    images, labels = data.load(config.dataset, "train")
+    if config.train_images is not None and config.train_images < len(labels):
+        chosen = data.subset(labels, config.train_images, seed=0)
+        images, labels = images[chosen], labels[chosen]
+    held_out_images, held_out_labels = data.load(config.dataset, "validation")
+    glance = data.subset(held_out_labels, min(config.validation_images, len(held_out_labels)), seed=0)
+    return Examples(images, labels, held_out_images, held_out_labels, glance)
+
+
+def pick_device() -> str:
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def initial_model(config: TrainConfig) -> VisionTransformer:
+    """The model before its first step: the same seed gives the same weights."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(config.seed)
+        model = VisionTransformer(config.model)
+        if config.initialisation != "trunc-normal":
+            for module in model.modules():
+                if isinstance(module, nn.Linear):
+                    module.reset_parameters()
+        if config.initialisation == "pytorch-randn":
+            nn.init.normal_(model.embedding.cls_token)
+            nn.init.normal_(model.embedding.position_embeddings)
+    return model
+
+
+def make_optimizer(config: TrainConfig, model: nn.Module) -> torch.optim.Optimizer:
+    if config.optimizer == "rmsprop":
+        return torch.optim.RMSprop(
+            model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
+        )
+    return torch.optim.AdamW(
+        model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay, fused=True
+    )
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What the model just learned from, as it saw it."""
+
+    images: np.ndarray  # uint8, mirrored where `mirrored` says so
+    labels: np.ndarray
+    mirrored: np.ndarray
+
+
+@dataclass
+class Progress:
+    """Where a run stands, apart from its weights; plain values that JSON can hold."""
+
+    step: int = 0
+    validated_at: int = -1
+    epoch_loss: float = 0.0
+    epoch_hits: int = 0
+    epoch_images: int = 0
+    best_loss: float = math.inf
+    epochs_without_better: int = 0
+    ended: str = ""
+    plateau: dict = field(default_factory=dict)
+
+
+class Training:
+    """A run in memory: the model, its optimizer and how far they are."""
+
+    def __init__(self, config: TrainConfig, examples: Examples, device: str = "cpu"):
+        self.config = config
+        self.examples = examples
+        self.device = device
+        self.model = initial_model(config).to(device)
+        self.forward: nn.Module = self.model
+        self.optimizer = make_optimizer(config, self.model)
+        self.plateau = ReduceLROnPlateau(self.optimizer, factor=PLATEAU_FACTOR, patience=PLATEAU_PATIENCE)
+        self.progress = Progress()
+        self.batch: Batch | None = None
+        self._order_of_epoch = -1
+
+    @property
+    def steps_per_epoch(self) -> int:
+        return math.ceil(len(self.examples.train_labels) / self.config.batch_size)
+
+    @property
+    def steps(self) -> int:
+        return self.config.epochs * self.steps_per_epoch
+
+    def compile(self) -> str | None:
+        """Let torch.compile speed the model up; where it cannot, say why and go on without."""
+        compiled = torch.compile(self.model)
+        try:
+            with torch.no_grad():
+                compiled(data.normalise(self.examples.train_images[: self.config.batch_size]).to(self.device))
+        except Exception as error:  # each back end fails with exceptions of its own
+            reason = str(error).strip().splitlines()[0][:120] if str(error).strip() else type(error).__name__
+            return f"torch.compile finds no working compiler here, so training goes on without it ({reason})."
+        self.forward = compiled
+        return None
+
+    # Learning
+
+    def take_step(self) -> dict:
+        config, progress = self.config, self.progress
+        chosen, mirrored = self._draw(*divmod(progress.step, self.steps_per_epoch))
+        pixels = data.normalise(self.examples.train_images[chosen])
+        if config.flips:
+            pixels = data.flip(pixels, torch.from_numpy(mirrored))
+        labels = torch.from_numpy(self.examples.train_labels[chosen]).to(self.device)
+        self._set_learning_rate()
+        self.model.train()
+        if config.model.dropout:
+            torch.manual_seed(hash_of(config.seed, progress.step))
+        logits = self.forward(pixels.to(self.device))
+        loss = F.cross_entropy(logits, labels)
+        self.optimizer.zero_grad()
+        loss.backward()
+        if config.clip_norm is not None:
+            nn.utils.clip_grad_norm_(self.model.parameters(), config.clip_norm)
+        self.optimizer.step()
+        progress.step += 1
+        return self._step_report(chosen, mirrored, loss.item(), (logits.argmax(1) == labels).sum().item())
+
+    def _step_report(self, chosen: np.ndarray, mirrored: np.ndarray, loss: float, hits: int) -> dict:
+        progress = self.progress
+        if not math.isfinite(loss):
+            raise Diverged(
+                f"The loss is no longer a number after step {progress.step}: "
+                "try a smaller learning rate or a longer warm-up."
+            )
+        images = self.examples.train_images[chosen]
+        seen_mirrored = mirrored & self.config.flips
+        images[seen_mirrored] = images[seen_mirrored, :, ::-1]
+        self.batch = Batch(images, self.examples.train_labels[chosen], seen_mirrored)
+        progress.epoch_loss += loss * len(chosen)
+        progress.epoch_hits += hits
+        progress.epoch_images += len(chosen)
+        return {
+            "kind": "train", "step": progress.step, "epoch": progress.step / self.steps_per_epoch,
+            "loss": loss, "accuracy": hits / len(chosen),
+            "learning_rate": self.optimizer.param_groups[0]["lr"],
+        }
+
+    def _draw(self, epoch: int, batch: int) -> tuple[np.ndarray, np.ndarray]:
+        """Which images make up a batch, and which of them are mirrored in a run that flips."""
+        if self._order_of_epoch != epoch:
+            generator = torch.Generator().manual_seed(hash_of(self.config.seed, -1 - epoch))
+            count = len(self.examples.train_labels)
+            self._order = data.batch_indices(count, self.config.batch_size, generator)
+            self._mirrored = data.draw_flips(count, generator).split(self.config.batch_size)
+            self._order_of_epoch = epoch
+        return self._order[batch].numpy(), self._mirrored[batch].numpy()
+
+    def _set_learning_rate(self) -> None:
+        config, step = self.config, self.progress.step
+        if config.schedule == "plateau" and step >= max(1, config.warmup_steps):
+            return  # the plateau scheduler has it in hand
+        factor = min(1.0, (step + 1) / config.warmup_steps) if config.warmup_steps else 1.0
+        if config.schedule == "cosine" and step >= config.warmup_steps:
+            done = (step - config.warmup_steps) / max(1, self.steps - config.warmup_steps)
+            factor = 0.5 * (1 + math.cos(math.pi * done))
+        for group in self.optimizer.param_groups:
+            group["lr"] = config.learning_rate * factor
+
+    # Judging
+
+    def validation_due(self) -> bool:
+        step = self.progress.step
+        due = step % self.config.validate_every == 0 or step % self.steps_per_epoch == 0
+        return due and self.progress.validated_at != step
+
+    def validate(self) -> Iterator[dict]:
+        """Look at the validation images: a part of them on the way, all of them after an epoch."""
+        progress = self.progress
+        whole = progress.step > 0 and progress.step % self.steps_per_epoch == 0
+        images, labels = self.examples.validation_images, self.examples.validation_labels
+        if not whole:
+            images, labels = images[self.examples.glance], labels[self.examples.glance]
+        logits = []
+        for start in range(0, len(labels), VALIDATION_CHUNK):
+            logits.append(self._predict(images[start : start + VALIDATION_CHUNK]))
+            yield {"kind": "validating", "step": progress.step, "done": start, "of": len(labels)}
+        report = self._judge(torch.cat(logits), labels)
+        progress.validated_at = progress.step
+        if whole:
+            report |= self._end_epoch(report["loss"])
+        yield report
+
+    def _predict(self, images: np.ndarray) -> Tensor:
+        self.model.eval()
+        with torch.inference_mode():
+            return self.model(data.normalise(images).to(self.device)).cpu()
+
+    def _judge(self, logits: Tensor, labels: np.ndarray) -> dict:
+        predictions = logits.argmax(1).numpy()
+        classes = self.config.model.classes
+        confusion = np.bincount(labels * classes + predictions, minlength=classes**2)
+        return {
+            "kind": "validation", "step": self.progress.step,
+            "epoch": self.progress.step / self.steps_per_epoch, "images": len(labels),
+            "loss": F.cross_entropy(logits, torch.from_numpy(labels)).item(),
+            "accuracy": float((predictions == labels).mean()),
+            "confusion": confusion.reshape(classes, classes).tolist(),  # row: what it is, column: the answer
+            "predictions": "".join(map(str, predictions)),
+        }
+
+    def _end_epoch(self, validation_loss: float) -> dict:
+        progress, config = self.progress, self.config
+        whole = {
+            "whole": True,
+            "train_loss": progress.epoch_loss / progress.epoch_images,
+            "train_accuracy": progress.epoch_hits / progress.epoch_images,
+        }
+        progress.epoch_loss, progress.epoch_hits, progress.epoch_images = 0.0, 0, 0
+        if config.schedule == "plateau":
+            self.plateau.step(validation_loss)
+        if validation_loss < progress.best_loss:
+            progress.best_loss, progress.epochs_without_better = validation_loss, 0
+        else:
+            progress.epochs_without_better += 1
+        if progress.step >= self.steps:
+            progress.ended = f"All {config.epochs} epochs are done."
+        elif config.stop_patience and progress.epochs_without_better >= config.stop_patience:
+            progress.ended = f"The validation loss has not improved for {config.stop_patience} epochs."
+        return whole
+
+    # Snapshots
+
+    def snapshot(self) -> tuple[dict[str, Tensor], dict]:
+        """All that is needed to go on later: tensors, and plain values for JSON."""
+        tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
+        for number, state in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{number}.{name}": value for name, value in state.items()}
+        self.progress.plateau = self.plateau.state_dict()
+        learning_rate = self.optimizer.param_groups[0]["lr"]
+        return tensors, {"progress": asdict(self.progress), "learning_rate": learning_rate}
+
+    def restore(self, tensors: dict[str, Tensor], header: dict) -> None:
+        weights: dict[str, Tensor] = {}
+        state: dict[int, dict[str, Tensor]] = {}
+        for name, value in tensors.items():
+            part, rest = name.split(".", 1)
+            if part == "model":
+                weights[rest] = value
+            else:
+                number, key = rest.split(".")
+                state.setdefault(int(number), {})[key] = value
+        self.model.load_state_dict(weights)
+        groups = self.optimizer.state_dict()["param_groups"]
+        self.optimizer.load_state_dict({"state": state, "param_groups": groups})
+        for group in self.optimizer.param_groups:
+            group["lr"] = header["learning_rate"]
+        self.progress = Progress(**header["progress"])
+        self.plateau.load_state_dict(self.progress.plateau)
+
+
+def train(
+    config: TrainConfig, examples: Examples | None = None, training: Training | None = None
+) -> Iterator[dict]:
+    """Metrics, as dicts with a `kind`, from where `training` stands to the end of the run.
+
+    `train` after each step, `validating` while the model is being judged, `validation` with the verdict
+    (`whole` after an epoch), `note` for what is worth a sentence, and `end` with the reason.
+    """
+    training = training or Training(config, examples or load_examples(config), pick_device())
+    if config.compile:
+        note = training.compile()
+        if note:
+            yield {"kind": "note", "step": training.progress.step, "message": note}
+    while not training.progress.ended:
+        if training.validation_due():
+            yield from training.validate()
+        else:
+            yield training.take_step()
+    yield {"kind": "end", "step": training.progress.step, "reason": training.progress.ended}
+
+
+def hash_of(seed: int, number: int) -> int:
+    """A seed for each use of the run's seed, the same on every machine."""
+    return int(np.random.SeedSequence([seed, number % 2**32]).generate_state(1, np.uint64)[0] >> 1)
