@@ -50,7 +50,9 @@ PARAMETERS = {"cls_token", "position_embeddings"}  # the same for every image, s
 
 def trace_image(model: VisionTransformer, image: np.ndarray, *interventions: Probe) -> ForwardTrace:
     """Run one uint8 image through the model, changed by the interventions, and keep every step."""
-    image = np.array(image, dtype=np.uint8)
+    image = np.array(image)
+    if image.dtype != np.uint8:
+        raise ValueError(f"An image holds whole numbers from 0 to 255, as uint8, not {image.dtype}.")
     seen: list[dict[str, np.ndarray]] = [{} for _ in model.blocks]
     outside: dict[str, np.ndarray] = {}
 
