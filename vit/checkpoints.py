@@ -32,10 +32,17 @@ def load(name_or_path: str | Path) -> VisionTransformer:
     """The model in a file, or a shipped one by its name, ready to predict."""
     path = resolve(name_or_path)
     weights, header = read_tensors(path)
+    if "config" not in header:
+        raise BadCheckpoint(f"{path.name} has no config that says which model its weights belong to.")
     try:
         config = ViTConfig(**header["config"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (TypeError, ValueError) as error:
         raise BadCheckpoint(f"{path.name} does not describe a model of this project: {error}") from error
+    held = sum(value.numel() for value in weights.values())
+    if held != config.parameters:  # told before a model of any size that a file may claim is built
+        raise BadCheckpoint(
+            f"{path.name} holds {held:,} numbers, but the model that it describes has {config.parameters:,}."
+        )
     with torch.device("meta"):
         model = VisionTransformer(config)
     check_fit(path.name, {name: value.shape for name, value in model.state_dict().items()}, weights)
