@@ -7,6 +7,7 @@ import torch
 from vit.config import PRESETS, ViTConfig
 from vit.model import VisionTransformer
 
+
 @pytest.mark.parametrize("preset", PRESETS)
 def test_parameters_by_the_closed_form_are_those_of_the_model(preset):
     with torch.device("meta"):
