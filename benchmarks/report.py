@@ -1,0 +1,47 @@
+"""How well a model reads digits: accuracy and its interval, digit by digit, and what it takes for what."""
+
+import math
+
+import numpy as np
+import torch
+
+from benchmarks.calibration import expected_calibration_error, softmax
+from vit import data
+from vit.model import VisionTransformer
+
+
+@torch.inference_mode()
+def logits_of(model: VisionTransformer, images: np.ndarray) -> np.ndarray:
+    """(n, H, W) uint8 to (n, classes)."""
+    chunks = (images[start : start + 100] for start in range(0, len(images), 100))
+    return np.concatenate([model(data.normalise(chunk)).numpy() for chunk in chunks])
+
+
+def wilson(right: int, total: int) -> tuple[float, float]:
+    """The 95 % interval for a share, by Wilson's score; it holds for shares near 1 too."""
+    z = 1.959964
+    middle = (right + z * z / 2) / (total + z * z)
+    reach = z / (total + z * z) * math.sqrt(right * (total - right) / total + z * z / 4)
+    return max(0.0, middle - reach), min(1.0, middle + reach)
+
+
+def confusion(labels: np.ndarray, answers: np.ndarray) -> np.ndarray:
+    """(10, 10): how often each digit (row) was read as each digit (column)."""
+    return np.bincount(labels * 10 + answers, minlength=100).reshape(10, 10)
+
+
+def describe(labels: np.ndarray, logits: np.ndarray) -> str:
+    counts = confusion(labels, logits.argmax(axis=1))
+    right, total = int(counts.trace()), int(counts.sum())
+    low, high = wilson(right, total)
+    error = expected_calibration_error(softmax(logits), labels)
+    per_digit = counts.diagonal() / np.maximum(counts.sum(axis=1), 1)
+    rows = [f"{digit:>8} " + "".join(f"{count or '·':>6}" for count in row) for digit, row in enumerate(counts)]
+    table = "\n".join(rows)
+    return (
+        f"accuracy {right / total:.2%}, 95 % interval {low:.2%} to {high:.2%} ({right} of {total})\n"
+        f"expected calibration error {error:.2%} (15 bins)\n\n"
+        f"digit    {''.join(f'{digit:>6}' for digit in range(10))}\n"
+        f"% right  {''.join(f'{share * 100:6.1f}' for share in per_digit)}\n\n"
+        f"written  {'read as'.center(60).rstrip()}\n{table}"
+    )

@@ -1,0 +1,28 @@
+"""Draw, pick or upload a digit; what the model sees of it; its answer."""
+
+import streamlit as st
+
+from vit import drawing
+from vit.ui import canvas, digits, frame, parts
+
+view = frame.current_view()
+if view is None:
+    frame.title("What does the model see?", "Draw a digit from 0 to 9, or pick one. The model reads along.")
+else:
+    frame.title("What does the model see?", digits.sentence(view))
+
+row = st.container(horizontal=True, gap="medium")
+with row.container(width=drawing.SIDE):
+    canvas.show()
+    with st.container(horizontal=True):
+        st.button("Undo", icon=":material/undo:", on_click=canvas.undo, disabled=not digits.has_strokes())
+        st.button("Clear", icon=":material/delete:", on_click=canvas.clear, disabled=not digits.has_drawing())
+        digits.paper()
+with row.container(width=236):
+    digits.steps()
+with row.container(width="stretch"):
+    digits.answer(view)
+digits.samples(view)
+parts.try_this("draw the same digit small, in a corner, and then as large as the canvas. The four pictures tell why "
+               "the answer hardly changes.")
+frame.end("draw")

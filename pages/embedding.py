@@ -1,0 +1,120 @@
+"""Linear projection, CLS token, positions."""
+
+import numpy as np
+import streamlit as st
+
+from vit import explain
+from vit.charts import colours, embedding
+from vit.ui import frame, parts
+
+view = frame.begin("embedding")
+config, trace, patch, dark = view.config, view.trace, view.patch, view.dark
+D, C, P = config.width, config.channels, config.patch_size
+unit = min(st.session_state.get("chosen_unit", 0), D - 1)
+E, bias = view.weights("embedding.projection.weight"), view.weights("embedding.projection.bias")
+x, e = trace.patches[patch], trace.patch_embeddings[patch]
+
+
+def choose_unit(chosen: int) -> None:
+    st.session_state.chosen_unit = min(chosen, D - 1)
+
+
+frame.title("How does a patch become a vector?",
+            f"The {config.patch_values} numbers of patch {patch + 1} are multiplied by one learned matrix. "
+            f"Out come **{D} numbers**: the patch as the model thinks of it.")
+
+st.session_state.unit_widget = unit + 1
+product = explain.dot_product(x, E[unit], bias[unit], total=e[unit])
+pictures, maths = st.columns([3, 2], gap="large")
+with pictures:
+    squares = {
+        f"patch {patch + 1}, as the model gets it": embedding.patch_shape(x, C),
+        f"filter {unit + 1}: a row of E": embedding.patch_shape(E[unit], C),
+        "their products": embedding.patch_shape(x * E[unit], C) * C,
+    }
+    for column, (caption, values) in zip(st.columns(3), squares.items(), strict=True):
+        with column:
+            limit = colours.limit_of(values)
+            parts.grid_picture(
+                embedding.matrix(values, dark), P, P, key=f"square_{caption[:5]}", alt=caption, width=230,
+                words={i: f"{value:.2f}" for i, value in enumerate(values.ravel())} if P < 5 else None,
+                labels=[parts.number(value) for value in values.ravel()],
+                scale=(colours.signed(dark), -limit, limit, ""),
+            )
+            st.caption(caption)
+    st.markdown(f"**All {D} outputs** of patch {patch + 1}; number {unit + 1} is chosen. Click another.")
+    limit = colours.limit_of(e)
+    parts.grid_picture(
+        embedding.bar_code(e, dark), 1, D, key="outputs", alt="the patch's embedding as stripes", width=900,
+        chosen=[unit], lines=False, on_choose=choose_unit, scale=(colours.signed(dark), -limit, limit, "this patch"),
+        labels=[f"{i + 1}: {parts.number(value)}" for i, value in enumerate(e)],
+    )
+with maths:
+    st.number_input(f"output, of {D}", 1, D, key="unit_widget",
+                    on_change=lambda: choose_unit(st.session_state.unit_widget - 1))
+    parts.equation(
+        r"\mathbf{e} = \mathbf{E}\,x_p + \mathbf{b}",
+        rf"e_{{{unit + 1}}} = \sum_{{i=1}}^{{{config.patch_values}}} E_{{{unit + 1},i}}\,x_i + b_{{{unit + 1}}} = "
+        rf"{e[unit]:.4f}",
+    )
+    parts.provenance(f"output {unit + 1}", f"Patch {patch + 1} times row {unit + 1} of E, summed, plus a bias.",
+                     product, "x", "E")
+    difference = explain.conv2d_difference(view.model, trace.image)
+    st.caption(f"Code often writes this as a Conv2d with kernel and stride {P}. Computed both ways just now, the "
+               f"{config.patches} x {D} numbers differ by at most {difference:.1e}: it is the same thing.")
+
+shown = st.segmented_control(
+    "Look closer", ["Filters", "CLS and positions", "Position maps", "z₀"], default="Filters", required=True, key="closer"
+)
+if shown == "Filters":
+    picture, limit = embedding.filters(E, C, dark)
+    columns = embedding.mosaic_columns(D)
+    st.markdown(f"The **{D} filters** that training found: the rows of E, each as a {P} x {P} picture. Click one.")
+    parts.grid_picture(
+        picture, -(-D // columns), columns, key="filters", alt="all learned filters", width=900, chosen=[unit],
+        lines=False, on_choose=choose_unit, labels=[f"filter {i + 1}" for i in range(D)],
+        scale=(colours.signed(dark), -limit, limit, "one scale for all"),
+    )
+elif shown == "CLS and positions":
+    token, name = view.token, frame.token_name(view.token, config)
+    before = trace.cls_token if token == 0 else trace.patch_embeddings[token - 1]
+    rows = np.stack([before, trace.position_embeddings[token], trace.tokens[token]])
+    limit = colours.limit_of(rows)
+    parts.equation(
+        r"\mathbf{z}_0 = [\,x_{\text{class}};\; x_p^1\mathbf{E};\; \dots;\; x_p^N\mathbf{E}\,] + \mathbf{E}_{pos}",
+        rf"z_{{0,{unit + 1}}} = {before[unit]:.3f} + ({rows[1, unit]:.3f}) = {rows[2, unit]:.3f}"
+        rf"\qquad\text{{output {unit + 1} of {name.split(' ·')[0]}}}",
+    )
+    st.markdown(f"**{name}**: {'a learned vector that no pixel touches' if token == 0 else 'its pixels'} (top), plus "
+                "where it is (middle), gives what enters the first block (bottom).")
+    parts.grid_picture(
+        np.repeat(embedding.matrix(rows, dark), 4, axis=0), 3, D, key="sum", alt="token plus position", width=1100, lines=False,
+        labels=[f"{i % D + 1}: {parts.number(value)}" for i, value in enumerate(rows.ravel())],
+        chosen=[unit, D + unit, 2 * D + unit], on_choose=lambda cell: choose_unit(cell % D),
+        scale=(colours.signed(dark), -limit, limit, "one scale for all three"),
+    )
+elif shown == "Position maps":
+    similarity = explain.position_similarity(trace.position_embeddings)
+    st.markdown("For each patch, a small map of **how alike its position vector is to all others** (cosine). Nobody told "
+                "the model which patches are neighbours: it found out. Click a map to choose its patch.")
+    parts.grid_picture(
+        embedding.position_maps(similarity, dark), config.grid, config.grid, key="positions", width=640,
+        alt="similarity of position embeddings", chosen=[patch], lines=False,
+        on_choose=lambda cell: frame.choose_token(cell + 1), labels=[
+            f"patch {i + 1}: most like patch {int(np.delete(row, i).argmax()) + 1 + (np.delete(row, i).argmax() >= i)}"
+            for i, row in enumerate(similarity)
+        ],
+        scale=(colours.signed(dark), -1, 1, "cosine, one scale for all"),
+    )
+else:
+    limit = colours.limit_of(trace.tokens)
+    st.markdown(f"**z₀**: {config.tokens} tokens (rows, CLS first) of {D} numbers each. This is all that the blocks get.")
+    parts.grid_picture(
+        embedding.matrix(trace.tokens, dark), config.tokens, 1, key="z0", alt="all tokens before the first block",
+        width=1000, chosen=[view.token], lines=False, on_choose=frame.choose_token,
+        labels=[frame.token_name(i, config) for i in range(config.tokens)],
+        scale=(colours.signed(dark), -limit, limit, "one scale for all"),
+    )
+parts.try_this("choose “Position maps” and look for the cross through each patch: rows and columns have been learned. Then "
+               "choose the untrained model in the sidebar, and look again.")
+frame.end("embedding")

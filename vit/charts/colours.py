@@ -1,0 +1,62 @@
+"""One colour language for the whole app, for charts and for pixel pictures alike."""
+
+import base64
+import io
+
+import numpy as np
+import plotly.graph_objects as go
+from PIL import Image
+
+ACCENT = "#00b4d8"  # the chosen token, everywhere
+CALM = "#8a94a6"  # what is shown beside the chosen
+
+Scale = list[list]
+
+INK: Scale = [[0.0, "#0b0d12"], [1.0, "#ffffff"]]
+WARM: Scale = [
+    [0.0, "#12100f"], [0.15, "#43141b"], [0.35, "#8c2118"], [0.6, "#dd5a12"], [0.8, "#f7a823"], [1.0, "#fff3b8"]
+]
+SIGNED = {
+    False: [[0.0, "#1a4f9c"], [0.25, "#6aa3dc"], [0.5, "#f7f7f7"], [0.75, "#ea8a6c"], [1.0, "#a51d2d"]],
+    True: [[0.0, "#6db3ff"], [0.25, "#2a66b0"], [0.5, "#16181d"], [0.75, "#b5462f"], [1.0, "#ff9a76"]],
+}
+
+
+def signed(dark: bool) -> Scale:
+    """Blue for negative, red for positive, with 0 in the colour of the page."""
+    return SIGNED[dark]
+
+
+def paint(values: np.ndarray, scale: Scale, low: float, high: float) -> np.ndarray:
+    """Values to RGB pixels (uint8) along a colour scale."""
+    stops = np.array([stop for stop, _ in scale])
+    colours = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for _, colour in scale])
+    place = np.clip((np.asarray(values, float) - low) / ((high - low) or 1), 0, 1)
+    return np.stack([np.interp(place, stops, colours[:, c]) for c in range(3)], -1).round().astype(np.uint8)
+
+
+def data_uri(pixels: np.ndarray) -> str:
+    """A PNG that a page can show without a request of its own; browsers scale it up as crisp squares."""
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, "PNG", compress_level=1)
+    return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+
+def css_gradient(scale: Scale) -> str:
+    return "linear-gradient(to right, " + ", ".join(f"{colour} {stop:.0%}" for stop, colour in scale) + ")"
+
+
+def limit_of(values: np.ndarray) -> float:
+    """The largest size of a signed array: the end of a scale that is centred at 0."""
+    return float(np.abs(values).max(initial=0)) or 1.0
+
+
+def styled(figure: go.Figure, height: int, **layout) -> go.Figure:
+    """The house's look: no frame, little margin, text that can be read from the back of a classroom."""
+    figure.update_layout(
+        height=height, margin={"l": 8, "r": 8, "t": 28, "b": 8}, font={"size": 15}, showlegend=False,
+        paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)", dragmode=False, bargap=0.15,
+    )
+    figure.update_xaxes(automargin=True, fixedrange=True)
+    figure.update_yaxes(automargin=True, fixedrange=True)
+    return figure.update_layout(**layout)

@@ -1,0 +1,32 @@
+"""Pictures and bars of the draw page."""
+
+import numpy as np
+from PIL import Image
+
+from vit.charts import colours
+
+
+def enlarged(image: np.ndarray, side: int) -> np.ndarray:
+    """A small grey picture as white ink on the canvas's near-black, in crisp squares."""
+    rgb = colours.paint(image, colours.INK, 0, 255)
+    return np.asarray(Image.fromarray(rgb).resize((side, side), Image.Resampling.NEAREST))
+
+
+def strip(images: np.ndarray) -> np.ndarray:
+    """Digits side by side, with a little air between them."""
+    return np.hstack([np.pad(colours.paint(image, colours.INK, 0, 255), ((1, 1), (1, 1), (0, 0))) for image in images])
+
+
+def bars(probabilities: np.ndarray, winner: int) -> str:
+    """Ten probabilities as HTML: as quick to show as text."""
+    rows = "".join(
+        f"<div style='display:flex;align-items:center;gap:.6rem;font-size:1.15rem;line-height:1.75rem"
+        f"{';font-weight:700' if digit == winner else ''}'>"
+        f"<span style='width:1ch'>{digit}</span>"
+        f"<span style='flex:1;background:#8a94a633;border-radius:3px;height:1.1rem'>"
+        f"<span style='display:block;height:100%;border-radius:3px;width:{probability:.2%};"
+        f"background:{'#e0701a' if digit == winner else '#e0a26a'}'></span></span>"
+        f"<span style='width:4.2rem;text-align:right;font-variant-numeric:tabular-nums'>{probability:.1%}</span></div>"
+        for digit, probability in enumerate(probabilities)
+    )
+    return f"<div role='img' aria-label='probability of each digit'>{rows}</div>"

@@ -1,0 +1,167 @@
+"""A visitor's digit, however it came, as a short code that fits into a link.
+
+The code is the drawing: what a link restores is exactly what was shared, number for number.
+"""
+
+import base64
+import binascii
+import re
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+from PIL import Image
+
+from vit import data, ink
+from vit.config import ViTConfig
+
+SIDE = 336  # of the canvas, in pixels: 12 for each of the model's 28, and no wider than a phone
+BRUSH = 22  # width of the pen on the canvas
+MOST_POINTS = 600
+DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
+
+Stroke = tuple[tuple[int, int], ...]
+
+
+class BadDrawing(ValueError):
+    """Says in one sentence why a code is not a drawing."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """`p…` pen strokes, `s…` a digit of MNIST's test set, `i…` a 28x28 picture."""
+
+    code: str
+
+    @property
+    def kind(self) -> str:
+        return {"p": "strokes", "s": "sample", "i": "picture"}[self.code[0]]
+
+    @property
+    def strokes(self) -> tuple[Stroke, ...]:
+        return _read_strokes(self.code[1:]) if self.kind == "strokes" else ()
+
+    @property
+    def sample(self) -> int | None:
+        return int(self.code[1:]) if self.kind == "sample" else None
+
+    @property
+    def label(self) -> int | None:
+        """The true digit, where it is known."""
+        return None if self.sample is None else int(data.load("mnist", "test")[1][self.sample])
+
+    def ink(self) -> ink.Ink | None:
+        if self.kind == "strokes":
+            return ink.from_strokes(self.strokes, SIDE)
+        image = data.load("mnist", "test")[0][self.sample] if self.kind == "sample" else _unpack(self.code[1:])
+        return ink.Ink(image, ()) if image.any() else None
+
+
+def from_strokes(strokes) -> Drawing | None:
+    """Pen strokes in canvas pixels; None if there is no point in them."""
+    whole = [[(round(x), round(y)) for x, y in stroke] for stroke in strokes if len(stroke)]
+    tolerance = 0.75
+    while sum(map(len, simplified := [_simplify(stroke, tolerance) for stroke in whole])) > MOST_POINTS:
+        if tolerance > SIDE:
+            simplified = simplified[:MOST_POINTS // 2]
+            break
+        tolerance *= 1.5
+    if not simplified:
+        return None
+    return Drawing("p" + ".".join("".join(map(_write_point, stroke)) for stroke in simplified))
+
+
+def from_sample(index: int) -> Drawing:
+    return Drawing(f"s{index}")
+
+
+def from_picture(image: np.ndarray) -> Drawing:
+    packed = zlib.compress(image.astype(np.uint8).tobytes(), 9)
+    return Drawing("i" + base64.urlsafe_b64encode(packed).decode().rstrip("="))
+
+
+def from_code(code: str) -> Drawing:
+    """The drawing that a link carries, refused unless it is whole and of reasonable size."""
+    if re.fullmatch(r"s\d{1,4}", code):
+        return Drawing(code)
+    if code.startswith("p") and len(code) <= 4 * MOST_POINTS:
+        drawing = Drawing(code)
+        _read_strokes(code[1:])
+        return drawing
+    if code.startswith("i") and len(code) <= 2000:
+        _unpack(code[1:])
+        return Drawing(code)
+    raise BadDrawing("This link does not hold a drawing.")
+
+
+def to_fabric(strokes) -> dict:
+    """Strokes as the objects that the canvas can show again."""
+    return {
+        "objects": [
+            {
+                "type": "Path", "path": [["M", *stroke[0]], *(["L", *point] for point in stroke[1:] or stroke)],
+                "fill": None, "stroke": "#ffffff", "strokeWidth": BRUSH,
+                "strokeLineCap": "round", "strokeLineJoin": "round",
+            }
+            for stroke in strokes
+        ]
+    }
+
+def _write_point(point: tuple[int, int]) -> str:
+    x, y = (min(max(value, 0), 511) for value in point)
+    number = x * 512 + y
+    return DIGITS[number >> 12] + DIGITS[number >> 6 & 63] + DIGITS[number & 63]
+
+
+def _read_strokes(text: str) -> tuple[Stroke, ...]:
+    if not re.fullmatch(r"[\w-]{3,}(\.[\w-]{3,})*", text, re.ASCII) or any(
+        len(part) % 3 for part in text.split(".")
+    ):
+        raise BadDrawing("The pen strokes in this link are damaged.")
+    strokes = []
+    for part in text.split("."):
+        numbers = [DIGITS.index(letter) for letter in part]
+        points = [a << 12 | b << 6 | c for a, b, c in zip(*[iter(numbers)] * 3, strict=True)]
+        strokes.append(tuple((point // 512, point % 512) for point in points))
+    return tuple(strokes)
+
+
+def _unpack(text: str) -> np.ndarray:
+    try:
+        packed = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
+        unpack = zlib.decompressobj()
+        pixels = unpack.decompress(packed, ink.FIELD**2 + 1)
+    except (binascii.Error, zlib.error, ValueError) as error:
+        raise BadDrawing("The picture in this link is damaged.") from error
+    if len(pixels) != ink.FIELD**2:
+        raise BadDrawing("The picture in this link is not 28 x 28 pixels.")
+    return np.frombuffer(pixels, np.uint8).reshape(ink.FIELD, ink.FIELD)
+
+
+def _simplify(points: list[tuple[int, int]], tolerance: float) -> list[tuple[int, int]]:
+    """The points that matter (Ramer, Douglas, Peucker): none left out lies further than the tolerance away."""
+    keep, spans = {0, len(points) - 1}, [(0, len(points) - 1)]
+    coordinates = np.array(points, float)
+    while spans:
+        first, last = spans.pop()
+        if last - first < 2:
+            continue
+        along = coordinates[last] - coordinates[first]
+        away = coordinates[first + 1 : last] - coordinates[first]
+        length = np.hypot(*along)
+        distances = (
+            np.abs(along[0] * away[:, 1] - along[1] * away[:, 0]) / length if length else np.hypot(*away.T)
+        )
+        if distances.max() > tolerance:
+            middle = first + 1 + int(distances.argmax())
+            keep.add(middle)
+            spans += [(first, middle), (middle, last)]
+    return [points[i] for i in sorted(keep)]
+
+
+def for_model(image: np.ndarray, config: ViTConfig) -> np.ndarray:
+    """The 28x28 picture in the size and the number of channels that a model reads."""
+    if image.shape[0] != config.image_size:
+        resized = Image.fromarray(image).resize((config.image_size,) * 2, Image.Resampling.BILINEAR)
+        image = np.asarray(resized)
+    return image if config.channels == 1 else np.repeat(image[..., None], config.channels, axis=2)

@@ -1,0 +1,178 @@
+"""The panels of the attention page, each on one question about the chosen head."""
+
+import numpy as np
+import streamlit as st
+
+from vit import explain
+from vit.charts import attention, colours, embedding
+from vit.ui import frame, parts
+
+
+def chosen_key(view) -> int:
+    """The token looked at: the visitor's choice, else the one that gets most."""
+    chosen = st.session_state.get("chosen_key")
+    if chosen is None or chosen >= view.config.tokens:
+        return int(row_of(view).argmax())
+    return chosen
+
+
+def choose_key(token: int) -> None:
+    st.session_state.chosen_key = token
+
+
+def row_of(view) -> np.ndarray:
+    return view.trace.blocks[view.layer].pattern[view.head, view.token]
+
+
+def short(token: int) -> str:
+    return "CLS" if token == 0 else f"patch {token}"
+
+
+def sentence(view) -> str:
+    row = row_of(view)
+    best = np.argsort(-row[1:])[:3] + 1
+    patches = ", ".join(map(str, sorted(best)))
+    return (f"Head {view.head + 1} of layer {view.layer + 1} spends **{row[best].sum():.0%}** of "
+            f"{short(view.token)}'s attention on the patches {patches}, and {row[0]:.0%} on CLS.")
+
+
+def over_digit(view) -> None:
+    row, config = row_of(view), view.config
+    key = chosen_key(view)
+    st.markdown(f"**{short(view.token)} looks at your digit** · layer {view.layer + 1}, head {view.head + 1}")
+    parts.grid_picture(
+        attention.over_digit(view.trace.image, row), config.grid, config.grid, key="over_digit", width=430,
+        alt="attention over the digit", chosen=[token - 1 for token in {view.token, key} if token],
+        labels=[f"patch {i + 1}: {value:.1%}" for i, value in enumerate(row[1:])],
+        on_choose=lambda cell: choose_key(cell + 1),
+        scale=(colours.WARM, 0, row[1:].max(), f"of the attention · {row[0]:.1%} goes to CLS"),
+    )
+    st.caption("Click a patch to unfold how much it gets, below.")
+
+
+def one_pair(view) -> None:
+    """q·k, divided by √d_k, softmax, times v: with the numbers of one query and one key."""
+    block, head, query, key = view.trace.blocks[view.layer], view.head, view.token, chosen_key(view)
+    d_k = view.config.head_width
+    q, k, score = block.q[head, query], block.k[head, key], block.scores[head, query, key]
+    scores, row, v = block.scores[head, query], block.pattern[head, query], block.v[head]
+    product = explain.dot_product(q, k, total=score * np.sqrt(d_k))
+
+    def choose():
+        choose_key(st.session_state.key_widget)
+
+    st.session_state.key_widget = key
+    st.selectbox(f"{short(query)} looks at", range(view.config.tokens), key="key_widget", on_change=choose,
+                 format_func=lambda token: frame.token_name(token, view.config), width=320)
+    first, second = st.columns(2, gap="large")
+    with first:
+        st.markdown(f"**1 · How well do they match?** {short(query)}'s query times {short(key)}'s key, "
+                    f"{d_k} products:")
+        vectors = np.stack([q, k, q * k])
+        limit = colours.limit_of(vectors)
+        parts.grid_picture(
+            embedding.matrix(vectors, view.dark), 3, d_k, key="qk", alt="query, key and their products", width=560,
+            words={i: f"{value:.2f}" for i, value in enumerate(vectors.ravel())} if d_k <= 16 else None,
+            labels=[parts.number(value) for value in vectors.ravel()], row_names=["q", "k", "q·k"],
+            scale=(colours.signed(view.dark), -limit, limit, "one scale for all"),
+        )
+        parts.provenance("q · k", "Component by component, summed.", product, "q", "k")
+    with second:
+        st.markdown(f"**2 · Divide by √d_k, then softmax** over all {view.config.tokens} tokens")
+        total = np.exp(scores.astype(float)).sum()
+        parts.equation(
+            r"a_{ij} = \frac{e^{q_i \cdot k_j / \sqrt{d_k}}}{\sum_m e^{q_i \cdot k_m / \sqrt{d_k}}}",
+            [rf"\frac{{q \cdot k}}{{\sqrt{{{d_k}}}}} = \frac{{{product.total:.3f}}}{{{np.sqrt(d_k):.3f}}} = {score:.3f}",
+             rf"a = \frac{{e^{{{score:.3f}}}}}{{{total:.2f}}} = \frac{{{np.exp(score):.3f}}}{{{total:.2f}}} = "
+             rf"{row[key]:.4f}"],
+        )
+        limit = colours.limit_of(scores)
+        strip(scores[None], view, "scores", colours.signed(view.dark), -limit, limit, "scores of all tokens")
+        strip(row[None], view, "weights", colours.WARM, 0, row.max(), f"after softmax: they sum to {row.sum():.4f}")
+    st.markdown(f"**3 · Collect.** Every token's value vector, weighted by the attention it gets, is summed. "
+                f"This is what head {head + 1} brings to {short(query)}:")
+    out = block.heads[head, query]
+    column = int(np.abs(out).argmax())
+    pieces = explain.dot_product(row, v[:, column], total=out[column])
+    parts.equation(r"\text{head}_i = \sum_j a_{ij}\,v_j",
+                   parts.row_vector(out))
+    parts.provenance(f"component {column + 1}", "Its largest part: attention times value, over all tokens.", pieces, "a", "v")
+
+
+def strip(values: np.ndarray, view, key: str, scale, low: float, high: float, caption: str) -> None:
+    parts.grid_picture(
+        np.repeat(colours.paint(values, scale, low, high), 3, axis=0), 1, values.shape[1], key=f"strip_{key}", alt=caption,
+        width=640, lines=False, chosen=[chosen_key(view)], on_choose=choose_key, scale=(scale, low, high, caption),
+        labels=[f"{short(i)}: {parts.number(value)}" for i, value in enumerate(values[0])],
+    )
+
+
+def whole_pattern(view) -> None:
+    block, T = view.trace.blocks[view.layer], view.config.tokens
+    looks = block.pattern[view.head]
+    st.markdown(f"All {T} x {T} weights of this head: **a row is who looks, a column at whom**. Each row sums to 1 "
+                f"(here between {looks.sum(-1).min():.6f} and {looks.sum(-1).max():.6f}). Click a cell to choose the pair.")
+
+    def choose(cell: int) -> None:
+        frame.choose_token(cell // T)
+        choose_key(cell % T)
+
+    parts.grid_picture(
+        attention.pattern(block, view.head), T, T, key="pattern", width=640, alt="the whole attention pattern", lines=False,
+        chosen=[view.token * T + chosen_key(view)], on_choose=choose,
+        labels=[f"{short(i // T)} → {short(i % T)}: {value:.1%}" for i, value in enumerate(looks.ravel())],
+        scale=(colours.WARM, 0, looks.max(), "attention"),
+    )
+
+
+def all_heads(view) -> None:
+    heads = explain.all_heads(view.trace, view.token)
+    here = heads.distance[view.layer, view.head], heads.mean_entropy[view.layer, view.head]
+    st.markdown(f"Head {view.head + 1} of layer {view.layer + 1} looks **{here[0]:.1f} pixels** far on average, with an "
+                f"entropy of **{here[1]:.2f} bits** (0 is one token only, {np.log2(view.config.tokens):.2f} is all alike). "
+                "Colour is entropy.")
+    parts.chart(attention.distance_chart(heads, view.layer, view.head), key="distance",
+                alt="mean attention distance of each head by layer")
+
+
+def why_scaling(view) -> None:
+    scaled, raw = explain.scaling_effect(view.trace.blocks[view.layer], view.head)
+    d_k = view.config.head_width
+    parts.equation(r"\operatorname{Var}(q \cdot k) \approx d_k \quad\Rightarrow\quad \text{divide by } \sqrt{d_k}",
+                   rf"\text{{spread of the scores}}: {raw.spread:.2f} \;\to\; \frac{{{raw.spread:.2f}}}{{\sqrt{{{d_k}}}}} = "
+                   rf"{scaled.spread:.2f}")
+    st.markdown(f"Without the division this head's rows would have **{raw.entropy.mean():.2f} bits** of entropy instead of "
+                f"**{scaled.entropy.mean():.2f}**: sharper, and harder to learn, since a softmax near 0 and 1 passes hardly "
+                "any gradient.")
+    T = view.config.tokens
+    for column, (title, attended) in zip(st.columns(2), {"with 1/√d_k": scaled, "without": raw}.items(), strict=True):
+        with column:
+            row = attended.pattern[view.token]
+            st.markdown(f"**{title}** · {short(view.token)} looks")
+            parts.grid_picture(
+                attention.over_digit(view.trace.image, row), view.config.grid, view.config.grid, key=f"scaling_{title[:7]}",
+                alt=f"attention {title}", width=330, labels=[f"patch {i}: {row[i]:.1%}" for i in range(1, T)],
+                scale=(colours.WARM, 0, row[1:].max(), f"{attended.entropy[view.token]:.2f} bits"),
+            )
+    parts.quiz("scaling", "Leave out 1/√d_k in this head. Do its rows get flatter or sharper?",
+               ["flatter", "sharper"], "sharper" if raw.entropy.mean() < scaled.entropy.mean() else "flatter",
+               f"The mean entropy goes from {scaled.entropy.mean():.2f} to {raw.entropy.mean():.2f} bits.")
+
+
+def causal_mask(view) -> None:
+    block, T = view.trace.blocks[view.layer], view.config.tokens
+    masked = attention.causal(block, view.head)
+    looks = block.pattern[view.head]
+    st.markdown("A ViT has **no mask**: every token may look at every other, before or after it. GPT, which has to guess the "
+                "next word, hides what comes later. With GPT's mask CLS, the first token, would see **only itself**, and "
+                "every picture would get the same answer.")
+    for column, (title, values) in zip(
+        st.columns(2), {"this model": looks, "the same scores under GPT's mask": masked}.items(), strict=True
+    ):
+        with column:
+            st.markdown(f"**{title}** · CLS looks at itself with {values[0, 0]:.0%}")
+            parts.grid_picture(
+                colours.paint(values, colours.WARM, 0, looks.max()), T, T, key=f"mask_{title[:4]}", alt=title, width=420,
+                lines=False, scale=(colours.WARM, 0, looks.max(), "one scale for both"),
+                chosen=[view.token * T + chosen_key(view)],
+            )

@@ -1,0 +1,101 @@
+"""The canvas, and the remedies it needs: its toolbar may not swallow strokes, a finger may not scroll the page."""
+
+import numpy as np
+import streamlit as st
+
+from vit import drawing as drawings
+from vit import ink
+from vit.charts import colours, draw
+from vit.ui import state
+
+GHOST = 61  # a plain 8 of the test set
+
+COMPANION_JS = """
+export default function ({ parentElement }) {
+  const style = `.dc-toolbar { display: none !important; }
+    .dc-container, .dc-canvas, canvas { touch-action: none !important; }
+    .dc-scroll { overflow: hidden !important; } .dc-canvas { border-radius: 8px; }`;
+  const mend = (root) => {
+    for (const element of root.querySelectorAll("*")) {
+      const shadow = element.shadowRoot;
+      if (!shadow) continue;
+      if (shadow.querySelector(".canvas-root") && !shadow.querySelector("style[data-patchwise]")) {
+        const sheet = document.createElement("style");
+        sheet.dataset.patchwise = "";
+        sheet.textContent = style;
+        shadow.append(sheet);
+      }
+    }
+  };
+  mend(document);
+  const watch = new MutationObserver(() => mend(document));
+  watch.observe(document.body, { childList: true, subtree: true });
+  return () => watch.disconnect();
+}
+"""
+
+
+def show() -> None:
+    """A square to draw in; what is drawn becomes the visitor's drawing when the pen is lifted."""
+    from streamlit_drawable_canvas import st_canvas  # cannot be imported outside a running app
+
+    sheet = _sheet()
+    key = f"canvas_{sheet['number']}"
+
+    def drawn():
+        strokes = ink.strokes_of(st.session_state[key]["drawing"]["raw"])
+        drawing = drawings.from_strokes(strokes)
+        sheet["shown"] = drawing
+        state.draw(drawing)
+
+    st_canvas(
+        stroke_width=drawings.BRUSH, stroke_color="#ffffff", background_image=_backdrop(),
+        width=drawings.SIDE, height=drawings.SIDE, initial_drawing=sheet["initial"], key=key, on_change=drawn,
+    )
+    st.components.v2.component("patchwise_canvas_companion", html="<div></div>", js=COMPANION_JS)(
+        key="canvas_companion", height=1
+    )
+
+
+def _backdrop() -> str:
+    """Near-black paper: with a ghost of a digit that invites, or with the picked digit itself."""
+    drawing = state.get().drawing
+    if drawing is None:
+        return _paper(f"s{GHOST}", 0.16)
+    return _paper("" if drawing.strokes else drawing.code, 1)
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _paper(code: str, strength: float) -> str:
+    image = drawings.Drawing(code).ink().image * strength if code else np.zeros((28, 28))
+    return colours.data_uri(draw.enlarged(image, drawings.SIDE))
+
+
+def _sheet() -> dict:
+    """The sheet on the canvas: a new one when the drawing was changed from elsewhere, or after a visit elsewhere."""
+    drawing = state.get().drawing
+    sheet = st.session_state.get("sheet")
+    if sheet is None or sheet["shown"] != drawing or not sheet["mounted"]:
+        strokes = drawing.strokes if drawing else ()
+        sheet = {
+            "number": sheet["number"] + 1 if sheet else 0, "initial": drawings.to_fabric(strokes),
+            "shown": drawing, "mounted": True,
+        }
+        st.session_state.sheet = sheet
+    return sheet
+
+
+def left() -> None:
+    """Another page is shown: the browser has thrown the canvas away."""
+    if "sheet" in st.session_state:
+        st.session_state.sheet["mounted"] = False
+
+
+def undo() -> None:
+    drawing = state.get().drawing
+    if drawing:
+        state.draw(drawings.from_strokes(drawing.strokes[:-1]))
+
+
+def clear() -> None:
+    state.draw(None)

@@ -1,0 +1,138 @@
+"""The parts of the draw page: pictures of what happens to a drawing, the answer, other ways to bring a digit."""
+
+import numpy as np
+import streamlit as st
+
+from vit import data, drawing, ink
+from vit.charts import colours, draw
+from vit.ui import models, parts, state
+
+CAPTIONS = {
+    "found": "the ink",
+    "cropped": "cropped to it",
+    "fitted": "longer side: 20 pixels",
+    "centred": "centred by mass: what the model sees",
+}
+SAMPLES = 12
+
+
+def has_drawing() -> bool:
+    return state.get().drawing is not None
+
+
+def has_strokes() -> bool:
+    return has_drawing() and bool(state.get().drawing.strokes)
+
+
+def sentence(view) -> str:
+    config = view.config
+    pixels = f"{config.image_size} x {config.image_size}"
+    inked = int((view.trace.image > 0).sum())
+    return (f"Of your drawing the model gets {pixels} pixels, {inked} of them with ink. "
+            f"It reads a **{view.trace.prediction}**.")
+
+
+def steps() -> None:
+    """From the canvas to 28x28, in pictures."""
+    found = current_ink()
+    if found is None:
+        st.markdown("#### From your pen to 28 x 28")
+        st.markdown("Your ink is cropped, scaled and centred, as the makers of MNIST did with theirs. "
+                    "The pictures appear here.")
+        return
+    pictures = [(step.name, step.image) for step in found.steps] or [("centred", found.image)]
+    columns = st.columns(2)
+    for number, (name, image) in enumerate(pictures):
+        with columns[number % 2]:
+            show_step(name, image)
+
+
+def show_step(name: str, image: np.ndarray) -> None:
+    uri = colours.data_uri(colours.paint(image, colours.INK, 0, 255))
+    ratio = image.shape[0] / image.shape[1]
+    width = min(100, 100 / ratio)
+    grid = ("background-image:linear-gradient(#7d869488 1px,transparent 1px),linear-gradient(90deg,#7d869488 1px,"
+            "transparent 1px);background-size:calc(100%/7) calc(100%/7)" if name == "centred" else "")
+    st.html(
+        f"<figure style='margin:0'><div style='aspect-ratio:1;background:#0b0d12;border-radius:6px;display:flex;"
+        f"align-items:center;justify-content:center'><div style='position:relative;width:{width:.1f}%'>"
+        f"<img src='{uri}' alt='{CAPTIONS[name]}' style='width:100%;display:block;image-rendering:pixelated'>"
+        f"<div style='position:absolute;inset:0;{grid}'></div></div></div>"
+        f"<figcaption style='font-size:.9rem;margin:.2rem 0 .6rem'>{CAPTIONS[name]}</figcaption></figure>"
+    )
+
+
+def current_ink() -> ink.Ink | None:
+    chosen = state.get().drawing
+    if chosen is None:
+        return None
+    code, photographed = st.session_state.get("photo", (None, None))
+    return photographed if code == chosen.code else models.ink_of(chosen)
+
+
+def answer(view) -> None:
+    if view is None:
+        st.markdown("#### The answer\nappears with your first stroke, and follows each further one.")
+        return
+    digit = view.trace.prediction
+    label = view.drawing.label
+    comment = f"{view.confidence:.1%} sure" if view.sure else f"not sure: {view.confidence:.1%} at best"
+    if label is not None and label != digit:
+        comment += f" · its writer meant {label}"
+    colour = "inherit" if view.sure else colours.CALM
+    st.html(
+        f"<div data-testid='answer' style='font-size:6.5rem;font-weight:700;line-height:1;color:{colour}'>{digit}</div>"
+        f"<div style='font-size:1.2rem;margin-bottom:.5rem'>{comment}</div>{draw.bars(view.trace.probabilities, digit)}"
+    )
+
+
+def samples(view) -> None:
+    """Digits of MNIST's test set, some of which the model gets wrong."""
+    indices = sample_indices()
+    images, labels = data.load("mnist", "test")
+    chosen = state.get().drawing
+    st.markdown("**Or pick one** from MNIST's test set, which the model has never learned from. "
+                "The last four are ones it gets wrong.")
+    parts.grid_picture(
+        draw.strip(images[indices]), 1, len(indices), key="samples", alt="sample digits", width=1100, lines=False,
+        chosen=[indices.index(chosen.sample)] if chosen and chosen.sample in indices else [],
+        labels=[f"written as {labels[i]}" for i in indices],
+        on_choose=lambda cell: state.draw(drawing.from_sample(indices[cell])),
+    )
+
+
+@st.cache_data
+def sample_indices() -> list[int]:
+    """One of each digit, then the mistakes that the model's own story names."""
+    _, labels = data.load("mnist", "test")
+    return [int(np.flatnonzero(labels == digit)[0]) for digit in range(10)]
+
+
+def paper() -> None:
+    """Ink on paper: a picture file, or the camera."""
+    with st.popover("From paper", icon=":material/photo_camera:"):
+        st.caption("Write one digit on paper, with a dark pen. It stays on this computer's server.")
+        file = st.file_uploader("Upload a picture", type=["png", "jpg", "jpeg", "webp", "gif", "bmp", "tiff"])
+        shot = None
+        if st.toggle("Use the camera"):
+            shot = st.camera_input("Take a picture")
+        for source in (shot, file):
+            if source is not None and source.file_id != st.session_state.get("read_file"):
+                st.session_state.read_file = source.file_id
+                read_paper(source)
+                break
+
+
+def read_paper(file) -> None:
+    try:
+        found = ink.from_photo(file)
+    except ink.UnreadablePicture as error:
+        st.error(str(error))
+        return
+    if found is None:
+        st.warning("There is no ink in this picture that stands out from the paper.")
+        return
+    picture = drawing.from_picture(found.image)
+    st.session_state.photo = (picture.code, found)
+    state.draw(picture)
+    st.rerun()

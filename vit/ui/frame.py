@@ -1,0 +1,241 @@
+"""What every page shares: the sidebar, the path of pages with Back and Next, the title line and the link to share."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode, urlsplit, urlunsplit
+
+import numpy as np
+import streamlit as st
+
+from vit import data
+from vit.charts import colours, patches
+from vit.drawing import Drawing
+from vit.ui import models, state, tour
+
+if TYPE_CHECKING:
+    from vit.config import ViTConfig
+    from vit.model import VisionTransformer
+    from vit.trace import ForwardTrace
+
+PATH = {
+    "draw": "Draw", "patches": "Patches", "embedding": "Embedding",
+    "attention": "Attention", "layers": "Layers", "logits": "Logits",
+}
+BESIDE = {"train": "Train"}
+SELECTORS = {
+    "patches": ("token",), "embedding": ("token",), "attention": ("layer", "head", "token"),
+    "layers": ("layer", "token"),
+}
+
+
+@dataclass(frozen=True)
+class View:
+    """All that a page is a function of."""
+
+    drawing: Drawing
+    trace: "ForwardTrace"
+    model: "VisionTransformer"
+    story: dict
+    layer: int
+    head: int
+    token: int
+    dark: bool
+
+    @property
+    def config(self) -> "ViTConfig":
+        return self.model.config
+
+    @property
+    def patch(self) -> int:
+        """The chosen patch; where CLS is chosen, the patch with the most ink."""
+        return self.token - 1 if self.token else patches.most_inked(self.trace.image, self.config.patch_size)
+
+    @property
+    def normalisation(self) -> tuple[float, float]:
+        (mean, *_), (deviation, *_) = data.NORMALISATION[self.config.channels]
+        return mean, deviation
+
+    def weights(self, name: str) -> np.ndarray:
+        return self.model.get_parameter(name).detach().numpy()
+
+    @property
+    def confidence(self) -> float:
+        return float(self.trace.probabilities.max())
+
+    @property
+    def sure(self) -> bool:
+        return self.confidence >= self.story.get("unsure_below", 0.5)
+
+
+def pages() -> dict[str, "st.Page"]:
+    return {
+        name: st.Page(f"pages/{name}.py", title=title, default=name == "draw")
+        for name, title in (PATH | BESIDE).items()
+    }
+
+
+def current_view() -> View | None:
+    """The visitor's drawing in the visitor's model; None while there is no ink on the canvas."""
+    choice = state.get()
+    if choice.drawing is None or models.ink_of(choice.drawing) is None:
+        return None
+    try:
+        model, story = models.load(choice.model)
+    except (ValueError, FileNotFoundError) as error:
+        state.notice(f"{error} You see the explorer's own model instead.")
+        state.choose(model=models.DEFAULT)
+        return current_view()
+    state.fit_to(model.config)
+    choice = state.get()
+    return View(
+        choice.drawing, models.trace(choice.model, choice.drawing), model, story,
+        choice.layer, choice.head, choice.token, dark=is_dark(),
+    )
+
+
+def is_dark() -> bool:
+    return st.context.theme.type == "dark"
+
+
+def begin(page: str) -> View:
+    """The view of this page; without a drawing an invitation stands in its place."""
+    view = current_view()
+    if view is None:
+        title("Nothing to look at yet",
+              "Draw a digit from 0 to 9, or pick one, and this page fills with its numbers.")
+        if st.button("Draw a digit", type="primary", icon=":material/edit:"):
+            go_to("draw")
+        end(page)
+        st.stop()
+    return view
+
+
+def title(question: str, sentence: str) -> None:
+    """The page's question with the controls that belong to no page beside it, and one sentence."""
+    words, controls = st.columns([5, 2], vertical_alignment="center")
+    words.title(question, anchor=False)
+    hidden = state.get().hidden
+    with controls.container(horizontal=True, horizontal_alignment="right"):
+        if "tour" not in hidden:
+            tour.start_button()
+        if "share" not in hidden:
+            share(st.session_state.page)
+    st.markdown(sentence)
+
+
+def end(page: str) -> None:
+    """Back and Next, by button or by the arrow keys."""
+    if "stepper" in state.get().hidden:
+        return
+    names = list(PATH)
+    here = names.index(page)
+    back, middle, forth = st.columns([1, 2, 1], vertical_alignment="center")
+    if here > 0 and back.button(f"Back: {PATH[names[here - 1]]}", shortcut="Left", key="back"):
+        go_to(names[here - 1])
+    steps = [f"**{title}**" if name == page else title for name, title in PATH.items()]
+    middle.caption(" → ".join(steps), text_alignment="center")
+    last = here == len(names) - 1
+    if forth.button("Next: train your own" if last else f"Next: {PATH[names[here + 1]]}", shortcut="Right", key="next",
+                    type="primary", width="stretch"):
+        go_to("train" if last else names[here + 1])
+
+
+def go_to(page: str) -> None:
+    st.switch_page(f"pages/{page}.py", query_params=state.link_parameters())
+
+
+def choose_layer(layer: int) -> None:
+    state.choose(layer=layer)
+
+
+def choose_head(head: int) -> None:
+    state.choose(head=head)
+
+
+def choose_token(token: int) -> None:
+    state.choose(token=token)
+
+
+def top_line(page: str) -> None:
+    """Notices, and the tour."""
+    for sentence in st.session_state.notices:
+        st.warning(sentence)
+    st.session_state.notices.clear()
+    if "tour" not in state.get().hidden:
+        tour.show(page, go_to)
+
+
+def share(page: str) -> None:
+    with st.popover("Share", icon=":material/link:"):
+        st.markdown("This link brings back your drawing, the model, this page and what you have chosen on it.")
+        st.code(link(page), language=None, wrap_lines=True)
+        st.caption("For a class: add `&hide=sidebar,tour,share,stepper,try,quiz,maths` (any of them) to hide parts.")
+
+
+def link(page: str) -> str:
+    here = urlsplit(st.context.url or "")
+    root = here.path.rsplit("/", 1)[0]
+    path = f"{root}/" if page == "draw" else f"{root}/{page}"
+    return urlunsplit((here.scheme, here.netloc, path, urlencode(state.link_parameters(), safe=",:/"), ""))
+
+
+def sidebar(page: str) -> None:
+    if "sidebar" in state.get().hidden:
+        return
+    with st.sidebar:
+        view = current_view()
+        if view is None:
+            st.markdown("#### Your digit\nappears here as soon as you draw it.")
+        else:
+            answer_card(view)
+        choose_model()
+        if view is not None:
+            for name in SELECTORS.get(page, ()):
+                selector(name, view.config)
+
+
+def answer_card(view: View) -> None:
+    picture = colours.data_uri(view.trace.image)
+    sure = "sure" if view.sure else "not sure"
+    st.html(
+        f"<div style='display:flex;gap:1rem;align-items:center'>"
+        f"<img src='{picture}' alt='your digit, 28 by 28 pixels' style='width:112px;height:112px;"
+        f"image-rendering:pixelated;border-radius:6px'>"
+        f"<div><div style='font-size:3.4rem;font-weight:700;line-height:1'>{view.trace.prediction}</div>"
+        f"<div style='font-size:1rem'>{view.confidence:.1%} · {sure}</div></div></div>"
+    )
+
+
+def choose_model() -> None:
+    options = [*models.NAMES]
+    now = state.get().model
+    if now not in options:
+        options.append(now)
+    st.session_state.model_widget = now
+    st.selectbox("model", options, key="model_widget", format_func=models.name_of,
+                 on_change=lambda: state.choose(model=st.session_state.model_widget))
+
+
+def selector(name: str, config: "ViTConfig") -> None:
+    """A plain control for what can also be chosen by clicking a picture."""
+    widget = f"{name}_widget"
+
+    def changed():
+        state.choose(**{name: st.session_state[widget] - (name != "token")})
+
+    chosen = getattr(state.get(), name)
+    if name == "token":
+        st.session_state[widget] = chosen
+        st.selectbox("token", range(config.tokens), key=widget, on_change=changed,
+                     format_func=lambda token: token_name(token, config))
+    else:
+        size = config.depth if name == "layer" else config.heads
+        st.session_state[widget] = chosen + 1
+        st.number_input(f"{name}, of {size}", 1, size, step=1, key=widget, on_change=changed)
+
+
+def token_name(token: int, config: "ViTConfig") -> str:
+    if token == 0:
+        return "CLS"
+    row, column = divmod(token - 1, config.grid)
+    return f"patch {token} · row {row + 1}, column {column + 1}"

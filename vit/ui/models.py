@@ -1,0 +1,57 @@
+"""The models a visitor can look into, loaded once for all visitors."""
+
+import gc
+
+import streamlit as st
+
+from vit.drawing import Drawing, for_model
+from vit.ink import Ink
+
+DEFAULT = "explorer"
+NAMES = {"explorer": "explorer · trained", "untrained": "untrained · random weights"}
+
+
+def name_of(model_id: str) -> str:
+    if model_id in NAMES:
+        return NAMES[model_id]
+    run, _, checkpoint = model_id.removeprefix("run:").partition("/")
+    return f"your run {run} · {checkpoint}"
+
+
+@st.cache_resource(max_entries=8, show_spinner="Loading the model …")
+def load(model_id: str):
+    """The model and its story. Raises ValueError or FileNotFoundError with a sentence if it cannot be had."""
+    import torch
+
+    from vit import checkpoints
+    from vit.config import PRESETS
+    from vit.model import VisionTransformer
+
+    torch.set_num_threads(1)
+    if model_id == "untrained":
+        torch.manual_seed(0)
+        model, story = VisionTransformer(PRESETS["article"]).eval().requires_grad_(False), {}
+    else:
+        path = model_id
+        if model_id.startswith("run:"):
+            from vit import runs
+
+            path = runs.checkpoint_path(*model_id.removeprefix("run:").partition("/")[::2])
+        model, story = checkpoints.load(path), checkpoints.story(path)
+    gc.collect()
+    gc.freeze()  # Streamlit collects garbage after each run; torch's many objects would be visited each time
+    return model, story
+
+
+@st.cache_resource(max_entries=24, show_spinner=False)
+def trace(model_id: str, drawing: Drawing):
+    """Everything the model computes for a drawing; the same drawing is never run twice in a row."""
+    from vit.trace import trace_image
+
+    model, _ = load(model_id)
+    return trace_image(model, for_model(ink_of(drawing).image, model.config))
+
+
+@st.cache_resource(max_entries=200, show_spinner=False)
+def ink_of(drawing: Drawing) -> Ink | None:
+    return drawing.ink()

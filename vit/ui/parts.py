@@ -1,0 +1,224 @@
+"""The pieces that pages are laid out with."""
+
+import html
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+
+from vit.charts import colours
+from vit.ui import state
+
+GRID_PICTURE_JS = """
+export default function ({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector(".picture");
+  const frame = root.querySelector(".frame"), tip = root.querySelector(".tip");
+  const { rows, columns } = data;
+  frame.style.width = `min(100%, ${data.width}px)`;
+  frame.style.aspectRatio = `${data.aspect}`;
+  frame.style.cursor = data.clickable ? "pointer" : "default";
+  const image = root.querySelector("img");
+  image.src = data.source;
+  image.alt = data.alt;
+  const line = (x1, y1, x2, y2) => `<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}"/>`;
+  let lines = "";
+  if (data.lines) {
+    for (let r = 1; r < rows; r++) lines += line(0, r, columns, r);
+    for (let c = 1; c < columns; c++) lines += line(c, 0, c, rows);
+  }
+  const box = (index, kind) =>
+    `<rect class="${kind}" x="${index % columns}" y="${Math.floor(index / columns)}" width="1" height="1"/>`;
+  const svg = root.querySelector("svg");
+  svg.setAttribute("viewBox", `0 0 ${columns} ${rows}`);
+  svg.innerHTML = `<g class="lines">${lines}</g>` + data.chosen.map((i) => box(i, "halo") + box(i, "chosen")).join("");
+  const words = root.querySelector(".words");
+  words.innerHTML = "";
+  for (const [index, text] of Object.entries(data.words)) {
+    const word = document.createElement("span");
+    word.textContent = text;
+    word.style.left = `${((index % columns) + 0.5) / columns * 100}%`;
+    word.style.top = `${(Math.floor(index / columns) + 0.5) / rows * 100}%`;
+    words.append(word);
+  }
+  const names = root.querySelector(".names");
+  names.innerHTML = "";
+  const name = (text, left, top, kind) => {
+    const span = document.createElement("span");
+    span.textContent = text;
+    span.className = kind;
+    span.style.left = left;
+    span.style.top = top;
+    names.append(span);
+  };
+  data.rowNames.forEach((text, r) => name(text, "-0.4rem", `${(r + 0.5) / rows * 100}%`, "row"));
+  data.columnNames.forEach((text, c) => name(text, `${(c + 0.5) / columns * 100}%`, "-0.2rem", "column"));
+  frame.style.marginLeft = data.rowNames.length ? "2.2rem" : "0";
+  frame.style.marginTop = data.columnNames.length ? "1.5rem" : "0";
+  if (data.rowNames.length) frame.style.width = `min(calc(100% - 2.2rem), ${data.width}px)`;
+  root.querySelector(".corner").textContent = data.corner;
+  const scale = root.querySelector(".scale");
+  scale.style.display = data.scale ? "flex" : "none";
+  scale.style.width = `min(100%, ${data.width}px)`;
+  if (data.scale) {
+    scale.querySelector(".low").textContent = data.scale.low;
+    scale.querySelector(".high").textContent = data.scale.high;
+    scale.querySelector(".bar").style.background = data.scale.gradient;
+    scale.querySelector(".caption").textContent = data.scale.caption;
+  }
+  const cellAt = (event) => {
+    const area = frame.getBoundingClientRect();
+    const c = Math.floor((event.clientX - area.left) / area.width * columns);
+    const r = Math.floor((event.clientY - area.top) / area.height * rows);
+    return Math.min(Math.max(r, 0), rows - 1) * columns + Math.min(Math.max(c, 0), columns - 1);
+  };
+  frame.onclick = (event) => { if (data.clickable) setTriggerValue("cell", cellAt(event)); };
+  frame.onpointermove = (event) => {
+    const text = data.labels[cellAt(event)];
+    tip.style.display = text ? "block" : "none";
+    if (!text) return;
+    tip.textContent = text;
+    const area = frame.getBoundingClientRect();
+    const x = event.clientX - area.left;
+    tip.style.left = `${Math.min(x + 12, Math.max(0, area.width - tip.offsetWidth))}px`;
+    tip.style.top = `${event.clientY - area.top + 16}px`;
+  };
+  frame.onpointerleave = () => { tip.style.display = "none"; };
+}
+"""
+GRID_PICTURE_HTML = """
+<div class="picture"><div class="corner"></div><div class="frame"><img><div class="names"></div><svg preserveAspectRatio="none"></svg><div class="words"></div>
+<div class="tip"></div></div>
+<div class="scale"><span class="low"></span><span class="bar"></span><span class="high"></span>
+<span class="caption"></span></div></div>
+"""
+GRID_PICTURE_CSS = f"""
+.frame {{ position: relative; max-width: 100%; }}
+.frame img, .frame svg {{ position: absolute; inset: 0; width: 100%; height: 100%; display: block; }}
+.frame img {{ image-rendering: pixelated; border-radius: 4px; }}
+.frame svg {{ overflow: visible; }}
+.words span {{ position: absolute; transform: translate(-50%, -50%); font: 600 0.8rem var(--st-font, sans-serif);
+  color: #fff; text-shadow: 0 0 3px #000, 0 0 2px #000; pointer-events: none; white-space: nowrap; }}
+.names span {{ position: absolute; font: 0.8rem var(--st-font, sans-serif); color: var(--st-text-color); }}
+.names .row {{ transform: translate(-100%, -50%); }}
+.names .column {{ transform: translate(-50%, -100%); }}
+.corner {{ font: 0.8rem var(--st-font, sans-serif); color: var(--st-text-color); opacity: 0.75; }}
+.lines line {{ stroke: #7d8694; stroke-opacity: 0.55; stroke-width: 1; vector-effect: non-scaling-stroke; }}
+rect {{ fill: none; vector-effect: non-scaling-stroke; }}
+.halo {{ stroke: #000; stroke-width: 6; stroke-opacity: 0.7; }}
+.chosen {{ stroke: {colours.ACCENT}; stroke-width: 3.5; }}
+.tip {{ position: absolute; display: none; z-index: 9; padding: 0.2rem 0.5rem; border-radius: 0.3rem;
+  background: #000d; color: #fff; font: 0.9rem var(--st-font, sans-serif); white-space: pre; pointer-events: none; }}
+.scale {{ align-items: center; gap: 0.4rem; margin-top: 0.35rem; max-width: 100%; flex-wrap: wrap;
+  font: 0.85rem var(--st-font, sans-serif); color: var(--st-text-color); }}
+.bar {{ display: inline-block; width: 6rem; height: 0.7rem; border-radius: 2px; }}
+.caption {{ opacity: 0.75; }}
+"""
+
+_grid_picture = None
+
+
+def grid_picture(
+    pixels: np.ndarray, rows: int, columns: int, *, key: str, alt: str, width: int = 420,
+    chosen: Sequence[int] = (), labels: Sequence[str] = (), words: dict[int, str] | None = None,
+    on_choose: Callable[[int], None] | None = None, scale: tuple | None = None, lines: bool = True,
+    row_names: Sequence[str] = (), column_names: Sequence[str] = (), corner: str = "",
+) -> None:
+    """An array of RGB pixels, seen as rows x columns cells: hover to read one, click to choose it.
+
+    `labels` are shown on hover, `words` (by cell) always; `scale` is (colour scale, low, high, caption).
+    """
+    global _grid_picture
+    if _grid_picture is None:
+        _grid_picture = st.components.v2.component(
+            "patchwise_grid_picture", html=GRID_PICTURE_HTML, css=GRID_PICTURE_CSS, js=GRID_PICTURE_JS
+        )
+
+    def clicked():
+        cell = st.session_state[key].cell
+        if cell is not None and on_choose:
+            on_choose(int(cell))
+
+    _grid_picture(
+        key=key,
+        data={
+            "source": colours.data_uri(pixels), "rows": rows, "columns": columns, "width": width, "alt": alt,
+            "aspect": pixels.shape[1] / pixels.shape[0], "chosen": list(map(int, chosen)), "lines": lines,
+            "labels": list(labels), "words": words or {}, "clickable": on_choose is not None,
+            "rowNames": list(row_names), "columnNames": list(column_names), "corner": corner,
+            "scale": scale and {
+                "gradient": colours.css_gradient(scale[0]), "low": number(scale[1]), "high": number(scale[2]),
+                "caption": scale[3],
+            },
+        },
+        on_cell_change=clicked,
+    )
+
+
+def number(value: float | str) -> str:
+    """Three digits that matter, with a proper minus; words stay as they are."""
+    if isinstance(value, str):
+        return value
+    value = float(value)
+    text = f"{value:.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.3g}"
+    if "e" in text:
+        text = f"{value:.1e}"
+    return text.replace("-", "−")
+
+
+def chart(figure: go.Figure, *, key: str, alt: str) -> None:
+    st.plotly_chart(figure, key=key, alt=alt, config={"displayModeBar": False})
+
+
+def equation(symbols: str, numbers: str | Sequence[str] = ()) -> None:
+    """The paper's equation, and below it the same with the numbers of this drawing."""
+    if "maths" in state.get().hidden:
+        return
+    st.latex(symbols)
+    for line in [numbers] if isinstance(numbers, str) else numbers:
+        st.latex(line)
+
+
+def row_vector(values: Sequence[float], most: int = 16, per_line: int = 8) -> str:
+    """A vector as LaTeX, in lines of eight, with dots where it is longer than can be shown."""
+    shown = [f"{value:.2f}" for value in values[:most]]
+    lines = [" & ".join(shown[i : i + per_line]) for i in range(0, len(shown), per_line)]
+    dots = r" \\ \dots" if len(values) > most else ""
+    return r"\begin{bmatrix}" + r" \\ ".join(lines) + dots + r"\end{bmatrix}"
+
+
+def provenance(name: str, sentence: str, product, left: str, right: str) -> None:
+    """Where a value comes from: a sentence, its largest terms, how many others there are, and the total."""
+    rows = "".join(
+        f"<tr><td>{left}<sub>{term.index + 1}</sub> · {right}<sub>{term.index + 1}</sub></td>"
+        f"<td>{number(term.a)} × {number(term.b)}</td><td>{number(term.product)}</td></tr>"
+        for term in product.terms
+    )
+    if product.rest_count:
+        rows += f"<tr><td>{product.rest_count} other terms</td><td></td><td>{number(product.rest_sum)}</td></tr>"
+    if product.bias:
+        rows += f"<tr><td>bias</td><td></td><td>{number(product.bias)}</td></tr>"
+    st.html(
+        f"<div style='font-size:1rem'><b>{html.escape(name)} = {number(product.total)}</b><br>"
+        f"<span style='opacity:.8'>{html.escape(sentence)}</span>"
+        "<table style='border-collapse:collapse;margin-top:.3rem;font-variant-numeric:tabular-nums'>"
+        f"{rows}<tr style='border-top:1px solid currentColor;font-weight:600'><td>total</td><td></td>"
+        f"<td>{number(product.total)}</td></tr></table></div>"
+        "<style>td{padding:.1rem .8rem .1rem 0}td:last-child{text-align:right}</style>"
+    )
+
+
+def try_this(prompt: str) -> None:
+    if "try" not in state.get().hidden:
+        st.info(f"**Try:** {prompt}", icon=":material/edit:")
+
+
+def quiz(key: str, question: str, options: Sequence[str], answer: str, reveal: str) -> None:
+    """Predict, then reveal: the visitor commits to an answer before seeing the measured one."""
+    if "quiz" in state.get().hidden:
+        return
+    with st.container(border=True):
+        guess = st.radio(f"**Predict:** {question}", options, index=None, key=f"quiz_{key}", horizontal=True)
+        if guess is not None:
+            verdict = "Yes." if guess == answer else f"Not quite: {answer}."
+            st.markdown(f"**{verdict}** {reveal}")

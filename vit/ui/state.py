@@ -1,0 +1,101 @@
+"""What a visitor has chosen: kept in the session under names of our own, and mirrored in the URL."""
+
+import re
+from dataclasses import dataclass
+
+import streamlit as st
+
+from vit import drawing as drawings
+from vit.drawing import Drawing
+from vit.ui import models
+
+HIDEABLE = ("sidebar", "tour", "share", "stepper", "try", "quiz", "maths")
+COUNTED = ("layer", "head", "token")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A visitor's choices; layer, head and token count from 0, and token 0 is CLS."""
+
+    drawing: Drawing | None
+    model: str
+    layer: int
+    head: int
+    token: int
+    hidden: frozenset[str]
+
+
+def get() -> Choice:
+    kept = st.session_state
+    return Choice(
+        kept.drawing, kept.model, *(kept[f"chosen_{name}"] for name in COUNTED), hidden=kept.hidden
+    )
+
+
+def choose(**changes) -> None:
+    for name, value in changes.items():
+        st.session_state[f"chosen_{name}" if name in COUNTED else name] = value
+
+
+def draw(drawing: Drawing | None) -> None:
+    st.session_state.drawing = drawing
+
+
+def restore() -> None:
+    """At a session's first run: what the link asks for, and a polite sentence where it makes no sense."""
+    if "notices" in st.session_state:
+        return
+    asked = st.query_params
+    st.session_state.notices = []
+    choose(drawing=None, model=models.DEFAULT, layer=0, head=0, token=0)
+    st.session_state.hidden = frozenset(asked.get("hide", "").split(",")) & set(HIDEABLE)
+    if "d" in asked:
+        try:
+            st.session_state.drawing = drawings.from_code(asked["d"])
+        except drawings.BadDrawing as error:
+            notice(f"{error} You start with an empty canvas.")
+    if "model" in asked:
+        choose(model=asked["model"])
+    for name in COUNTED:
+        if name not in asked:
+            continue
+        if re.fullmatch(r"\d{1,4}", asked[name]):
+            choose(**{name: max(0, int(asked[name]) - (name != "token"))})
+        else:
+            notice(f"The link asks for a {name} that does not exist. You start with the first.")
+
+
+def notice(sentence: str) -> None:
+    st.session_state.notices.append(sentence)
+
+
+def fit_to(config) -> None:
+    """Bring the choices into a model's range: another model may have fewer layers, heads or patches."""
+    sizes = {"layer": config.depth, "head": config.heads, "token": config.tokens}
+    for name, size in sizes.items():
+        choose(**{name: min(st.session_state[f"chosen_{name}"], size - 1)})
+
+
+def link_parameters() -> dict[str, str]:
+    """The choices that differ from a first visit, as they stand in a link. Layers and heads count from 1."""
+    now = get()
+    parameters = {
+        "d": now.drawing.code if now.drawing else "",
+        "model": now.model if now.model != models.DEFAULT else "",
+        "layer": str(now.layer + 1) if now.layer else "",
+        "head": str(now.head + 1) if now.head else "",
+        "token": str(now.token) if now.token else "",
+        "hide": ",".join(sorted(now.hidden)),
+    }
+    return {name: value for name, value in parameters.items() if value}
+
+
+def write_url() -> None:
+    """Keep the address bar true, so that a reload or a copied address brings everything back."""
+    wanted = link_parameters()
+    for name in ("d", "model", *COUNTED, "hide"):
+        if name in wanted:
+            if st.query_params.get(name) != wanted[name]:
+                st.query_params[name] = wanted[name]
+        elif name in st.query_params:
+            del st.query_params[name]
