@@ -20,7 +20,7 @@ from vit import data
 from vit.config import TrainConfig
 from vit.model import VisionTransformer
 
-VALIDATION_CHUNK = 100  # small, so that whoever listens can step in soon
+VALIDATION_CHUNK = 200  # small, so that whoever listens can step in soon
 PLATEAU_FACTOR, PLATEAU_PATIENCE = 0.5, 5
 
 
@@ -239,7 +239,7 @@ class Training:
         return {
             "kind": "validation", "step": self.progress.step,
             "epoch": self.progress.step / self.steps_per_epoch, "images": len(labels),
-            "loss": F.cross_entropy(logits, torch.from_numpy(labels)).item(),
+            "loss": F.cross_entropy(logits, torch.tensor(labels)).item(),
             "accuracy": float((predictions == labels).mean()),
             "confusion": confusion.reshape(classes, classes).tolist(),  # row: what it is, column: the answer
             "predictions": "".join(map(str, predictions)),

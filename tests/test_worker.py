@@ -1,0 +1,252 @@
+"""Workers as real processes: killed, paused, queued, orphaned, on a full disk."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from vit import checkpoints, dispatch, runs, worker
+from vit.config import TrainConfig, ViTConfig
+
+PROJECT = Path(__file__).parent.parent
+CONFIG = TrainConfig(
+    model=ViTConfig(patch_size=14, width=8, depth=1, heads=2), train_images=1600, epochs=3, batch_size=16,
+    validate_every=50, validation_images=100, report_every=5,
+)
+ENDLESS = replace(CONFIG, epochs=10_000)
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATCHWISE_RUNS", str(tmp_path))
+    monkeypatch.setattr(runs, "fair_threads", lambda: 1)
+    return tmp_path
+
+
+@pytest.fixture
+def server(root):
+    dispatcher = dispatch.Dispatcher(root)
+    yield dispatcher
+    for run in runs.list_runs():
+        runs.stop(run.id)
+    wait_for(lambda: not runs.busy() and not dispatcher.children)
+    dispatcher.close()
+
+
+def wait_for(condition, seconds=40.0):
+    start = time.monotonic()
+    while not condition():
+        assert time.monotonic() - start < seconds, "waited in vain"
+        time.sleep(0.02)
+    return time.monotonic() - start
+
+
+def state_of(folder):
+    return runs.read_status(folder)[0]
+
+
+def steps_of(folder):
+    return [line["step"] for line in runs.Feed(folder).read()]
+
+
+def metrics_without_time(folder):
+    timeless = [
+        {key: value for key, value in line.items() if key not in ("seconds", "images_per_second")}
+        for line in runs.Feed(folder).read()
+    ]
+    assert timeless
+    return timeless
+
+
+def test_a_run_killed_in_the_middle_resumes_and_ends_with_the_metrics_of_an_undisturbed_one(server):
+    undisturbed = runs.create(CONFIG, pair_id="undisturbed")
+    killed = runs.create(CONFIG, pair_id="killed")
+    server.start(undisturbed.name, killed.name)
+    wait_for(lambda: len(steps_of(killed)) > 10)
+    runs.pause(killed.name)
+    wait_for(lambda: state_of(killed) == "paused")
+    at_pause = steps_of(killed)[-1]
+    server.start(killed.name)
+    wait_for(lambda: steps_of(killed)[-1] > at_pause + 20)
+    server.children[killed.name].send_signal(signal.SIGKILL)
+    wait_for(lambda: state_of(killed) == "failed")
+    assert "SIGKILL" in runs.read_status(killed)[1]
+    with (killed / "metrics.jsonl").open("a") as file:
+        file.write('{"kind": "train", "st')
+    server.start(killed.name)
+    wait_for(lambda: state_of(killed) == state_of(undisturbed) == "done")
+    assert metrics_without_time(killed) == metrics_without_time(undisturbed)
+    assert runs.read_run(killed).checkpoints == [f"epoch-{epoch:04d}" for epoch in range(4)]
+    for stem in runs.read_run(killed).checkpoints:
+        ours, _ = checkpoints.read_tensors(runs.checkpoint_path(killed.name, stem))
+        theirs, _ = checkpoints.read_tensors(runs.checkpoint_path(undisturbed.name, stem))
+        assert all(ours[name].equal(theirs[name]) for name in theirs)
+
+
+def test_pause_stop_and_one_epoch_are_obeyed_within_a_second(server):
+    folder = runs.create(ENDLESS)
+    server.start(folder.name)
+    wait_for(lambda: len(steps_of(folder)) > 2)
+    runs.pause(folder.name)
+    assert wait_for(lambda: state_of(folder) == "paused") < 1
+    at_pause = steps_of(folder)
+    time.sleep(0.3)
+    assert steps_of(folder) == at_pause
+    server.run_one_epoch(folder.name, epochs_done=at_pause[-1] // 100)
+    wait_for(lambda: state_of(folder) == "running")
+    wait_for(lambda: state_of(folder) == "paused")
+    after_epoch = runs.Feed(folder).read()[-1]
+    assert after_epoch["whole"]
+    assert after_epoch["epoch"] == at_pause[-1] // 100 + 1
+    server.start(folder.name)
+    wait_for(lambda: steps_of(folder)[-1] > after_epoch["step"])
+    runs.stop(folder.name)
+    assert wait_for(lambda: state_of(folder) == "stopped") < 1
+    assert (folder / "state.safetensors").exists()
+    assert (folder / "batch.npz").exists()
+
+
+def test_further_runs_queue_and_a_pausing_worker_makes_room(server, monkeypatch):
+    monkeypatch.setenv("PATCHWISE_WORKERS", "1")
+    first, second = (runs.create(ENDLESS, pair_id=name) for name in ("first", "second"))
+    server.start(first.name, second.name)
+    wait_for(lambda: state_of(first) == "running")
+    time.sleep(0.6)
+    assert state_of(second) == "queued"
+    assert runs.place_in_queue(runs.read_run(second)) == 1
+    assert len(server.children) == 1
+    wait_for(lambda: steps_of(first))
+    runs.pause(first.name)
+    wait_for(lambda: state_of(second) == "running")
+    assert state_of(first) == "paused"
+    server.start(first.name)
+    assert state_of(first) == "queued"
+
+
+SERVER = """
+import sys, time
+from vit.dispatch import dispatcher
+dispatcher().start(sys.argv[1])
+time.sleep(600)
+"""
+
+
+def test_when_the_server_is_killed_its_worker_saves_and_ends_and_a_new_server_resumes_it(root):
+    folder = runs.create(ENDLESS)
+    old_server = subprocess.Popen([sys.executable, "-c", SERVER, folder.name], cwd=PROJECT)
+    try:
+        wait_for(lambda: len(steps_of(folder)) > 2)
+    finally:
+        old_server.kill()
+        old_server.wait()
+    assert wait_for(lambda: not runs.busy()) < 5
+    assert state_of(folder) == "interrupted"
+    before = steps_of(folder)[-1]
+    new_server = dispatch.Dispatcher(root)
+    new_server.start(folder.name)
+    wait_for(lambda: steps_of(folder)[-1] > before)
+    assert steps_of(folder) == sorted(steps_of(folder))
+    runs.delete(folder.name)
+    assert not folder.exists()
+    new_server.close()
+
+
+def test_a_damaged_config_fails_its_run_and_holds_nobody_up(server):
+    damaged, sound = (runs.create(CONFIG, pair_id=name) for name in ("damaged", "sound"))
+    story = json.loads((damaged / "config.json").read_text())
+    story["train"]["dataset"] = "no-such-data"
+    (damaged / "config.json").write_text(json.dumps(story))
+    server.start(damaged.name, sound.name)
+    wait_for(lambda: state_of(damaged) == "failed")
+    assert "dataset must be one of" in runs.read_status(damaged)[1]
+    wait_for(lambda: state_of(sound) == "running")
+
+
+def test_a_worker_that_dies_early_tells_its_last_words(tmp_path):
+    (tmp_path / "worker.log").write_text("Traceback\n  ...\nMemoryError: no room for the images\n")
+    assert dispatch.how_it_ended(1, tmp_path) == (
+        "Its worker ended with an error: MemoryError: no room for the images"
+    )
+
+
+def test_on_the_command_line_ctrl_c_leaves_a_resumable_run(root):
+    folder = root / "long"
+    command = [sys.executable, "-m", "vit.worker", str(folder), "--threads", "1"]
+    new = ["--preset", "quick", "--set", "train_images=640", "epochs=2", "validation_images=100"]
+    first = subprocess.Popen([*command, *new], cwd=PROJECT, stdout=subprocess.PIPE, text=True)
+    wait_for(lambda: (folder / "metrics.jsonl").exists() and steps_of(folder))
+    first.send_signal(signal.SIGINT)
+    output, _ = first.communicate(timeout=20)
+    assert "Interrupted." in output
+    assert (folder / "state.safetensors").exists()
+    second = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=60)
+    assert "Done. All 2 epochs are done." in second.stdout
+    assert "images/s" in second.stdout
+    assert steps_of(folder)[-1] == 40
+
+
+def test_a_full_disk_ends_in_a_clear_status_and_nothing_is_lost(root, monkeypatch):
+    folder = runs.create(CONFIG)
+    (folder / "checkpoints").mkdir()
+    whole_write, written = worker.checkpoints.write_atomically, []
+
+    def quota(path, content):
+        if path.suffix == ".safetensors" and len(written) == 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        if path.suffix == ".safetensors":
+            written.append(path)
+        whole_write(path, content)
+
+    monkeypatch.setattr(worker.checkpoints, "write_atomically", quota)
+    assert worker.Worker(folder).work() == 1
+    state, reason, _ = runs.read_status(folder)
+    assert state == "failed"
+    assert "The disk is full" in reason
+    for path in written:
+        checkpoints.read_tensors(path)
+    monkeypatch.undo()
+    monkeypatch.setenv("PATCHWISE_RUNS", str(root))
+    assert worker.Worker(folder).work() == 0
+    assert state_of(folder) == "done"
+
+
+def small_disk(folder: Path) -> bool:
+    if os.name != "posix" or os.geteuid() != 0:
+        return False
+    mount = ["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(folder)]
+    return subprocess.run(mount, capture_output=True).returncode == 0
+
+
+def test_a_really_full_disk_ends_in_a_clear_status(root, monkeypatch):
+    disk = root / "disk"
+    disk.mkdir()
+    if not small_disk(disk):
+        pytest.skip("mounting a small disk needs rights that we do not have here")
+    try:
+        monkeypatch.setenv("PATCHWISE_RUNS", str(disk))
+        folder = runs.create(CONFIG)
+        assert worker.Worker(folder).work() == 1
+        state, reason, _ = runs.read_status(folder)
+        assert state == "failed"
+        assert "The disk is full" in reason
+        assert steps_of(folder)
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_checkpoints_are_thinned_out_but_first_and_last_stay(root, monkeypatch):
+    monkeypatch.setattr(worker, "CHECKPOINTS_KEPT", 3)
+    config = TrainConfig(model=CONFIG.model, train_images=32, batch_size=16, epochs=9, validation_images=100)
+    folder = runs.create(config)
+    worker.Worker(folder).work()
+    kept = runs.read_run(folder).checkpoints
+    assert len(kept) <= 3
+    assert kept[0] == "epoch-0000"
+    assert kept[-1] == "epoch-0009"
