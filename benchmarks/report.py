@@ -36,8 +36,8 @@ def describe(labels: np.ndarray, logits: np.ndarray) -> str:
     low, high = wilson(right, total)
     error = expected_calibration_error(softmax(logits), labels)
     per_digit = counts.diagonal() / np.maximum(counts.sum(axis=1), 1)
-    rows = [f"{digit:>8} " + "".join(f"{count or '·':>6}" for count in row) for digit, row in enumerate(counts)]
-    table = "\n".join(rows)
+    rows = ["".join(f"{count or '·':>6}" for count in row) for row in counts]
+    table = "\n".join(f"{digit:>8} {row}" for digit, row in enumerate(rows))
     return (
         f"accuracy {right / total:.2%}, 95 % interval {low:.2%} to {high:.2%} ({right} of {total})\n"
         f"expected calibration error {error:.2%} (15 bins)\n\n"
