@@ -41,9 +41,9 @@ STOPS = (
 
 
 def start_button() -> None:
-    if st.session_state.get("tour_stop") is None and st.button("Tour", icon=":material/explore:", help="Ten stops, leave any time"):
-        go_to_stop(0)
-        st.rerun()
+    if st.session_state.get("tour_stop") is None:
+        st.button("Tour", icon=":material/explore:", help=f"{len(STOPS)} stops, leave any time",
+                  on_click=go_to_stop, args=(0,))
 
 
 def go_to_stop(number: int | None) -> None:
@@ -56,23 +56,21 @@ def show(page: str, go_to: Callable[[str], None]) -> None:
     if number is None:
         return
     stop = STOPS[number]
-    with st.container(border=True, key="tour"):
+    with st.container(border=True):
         st.markdown(f"**Stop {number + 1} of {len(STOPS)}.** {stop.words}")
-        if stop.page != page:
+        here, last = stop.page == page, number + 1 == len(STOPS)
+        if not here:
             st.caption(f"This stop is on the page “{stop.page.capitalize()}”.")
         elif stop.done and stop.done(st.session_state.tour_before, state.get()):
             st.markdown(":material/check_circle: Done. On to the next stop.")
         with st.container(horizontal=True):
-            if stop.page != page:
+            if not here:
                 if st.button("Take me there", type="primary", key="tour_there"):
                     go_to(stop.page)
-            elif number + 1 < len(STOPS):
-                if st.button("Next stop", type="primary", key="tour_next"):
-                    go_to_stop(number + 1)
-                    go_to(STOPS[number + 1].page)
-            elif st.button("Finish", type="primary", key="tour_next"):
-                go_to_stop(None)
-                st.rerun()
-            if st.button("Leave the tour", key="tour_leave"):
-                go_to_stop(None)
-                st.rerun()
+            elif last:
+                st.button("Finish", type="primary", key="tour_finish", on_click=go_to_stop, args=(None,))
+            elif st.button("Next stop", type="primary", key="tour_next"):
+                go_to_stop(number + 1)
+                go_to(STOPS[number + 1].page)
+            if not (here and last):
+                st.button("Leave the tour", key="tour_leave", on_click=go_to_stop, args=(None,))

@@ -1,0 +1,43 @@
+from pathlib import Path
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from vit import checkpoints
+
+APP = Path(__file__).parents[2] / "app.py"
+PATH = ("draw", "patches", "embedding", "attention", "layers", "logits")
+
+
+@pytest.fixture
+def shipped(lively, tmp_path, monkeypatch):
+    """Puts a model of any shape in the place of the shipped one."""
+
+    def ship(config):
+        model = lively(config)
+        checkpoints.save(model, tmp_path / "explorer.safetensors", {"unsure_below": 0.5})
+        monkeypatch.setitem(checkpoints.SHIPPED, "explorer", tmp_path / "explorer.safetensors")
+        st.cache_resource.clear()
+        st.cache_data.clear()
+        return model
+
+    yield ship
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def open_app():
+    """A visitor who opens the app on a page, with the parameters of a link."""
+
+    def open_page(page="draw", **parameters):
+        visitor = AppTest.from_file(APP, default_timeout=60)
+        for name, value in parameters.items():
+            visitor.query_params[name] = value
+        visitor.run()
+        if page != "draw":
+            visitor.session_state.page = page
+            visitor.switch_page(f"pages/{page}.py").run()
+        return visitor
+
+    return open_page

@@ -1,0 +1,143 @@
+import numpy as np
+import pytest
+from pages.conftest import PATH
+from streamlit.testing.v1 import AppTest
+
+from vit import drawing
+from vit.config import PRESETS, ViTConfig
+from vit.trace import trace_image
+
+SMALL = ViTConfig(patch_size=7, width=32, depth=3, heads=4)
+SEVEN = "s0"
+
+
+def words(visitor) -> str:
+    """All that stands on the page, as one text."""
+    kinds = ("title", "markdown", "caption", "warning", "info", "latex")
+    return "\n".join(element.value for kind in kinds for element in getattr(visitor, kind))
+
+
+@pytest.mark.parametrize("page", PATH)
+@pytest.mark.parametrize("preset", ["article", "tiny", "quick", "cifar"])
+def test_every_page_shows_a_drawing_in_every_model(shipped, open_app, page, preset):
+    shipped(PRESETS[preset])
+    visitor = open_app(page, d=SEVEN, layer="2", head="2", token="3")
+    assert not visitor.exception
+    assert not visitor.warning
+
+
+@pytest.mark.parametrize("page", PATH)
+def test_without_a_drawing_every_page_invites(shipped, open_app, page):
+    shipped(SMALL)
+    visitor = open_app(page)
+    assert not visitor.exception
+    assert "Draw a digit from 0 to 9" in words(visitor)
+
+
+def test_the_page_names_what_the_model_says(shipped, open_app):
+    model = shipped(SMALL)
+    expected = trace_image(model, drawing.from_code(SEVEN).ink().image)
+    assert f"It reads a **{expected.prediction}**" in words(open_app(d=SEVEN))
+
+
+def test_numbers_on_the_attention_page_are_those_of_the_trace(shipped, open_app):
+    model = shipped(SMALL)
+    trace = trace_image(model, drawing.from_code(SEVEN).ink().image)
+    visitor = open_app("attention", d=SEVEN, layer="2", head="3", token="5")
+    row = trace.blocks[1].pattern[2, 5]
+    best = np.sort(row[1:])[-3:].sum()
+    assert f"Head 3 of layer 2 spends **{best:.0%}**" in words(visitor)
+    key = int(row.argmax())
+    assert f"= {trace.blocks[1].scores[2, 5, key]:.3f}" in words(visitor)
+    assert f"= {row[key]:.4f}" in words(visitor)
+
+
+def test_numbers_on_the_embedding_page_are_those_of_the_trace(shipped, open_app):
+    model = shipped(SMALL)
+    trace = trace_image(model, drawing.from_code(SEVEN).ink().image)
+    visitor = open_app("embedding", d=SEVEN, token="6")
+    assert f"= {trace.patch_embeddings[5, 0]:.4f}" in words(visitor)
+
+
+def test_the_sidebar_s_selectors_move_the_page(shipped, open_app):
+    shipped(SMALL)
+    visitor = open_app(d=SEVEN)
+    visitor.session_state.page = "attention"
+    visitor.session_state.chosen_layer = 2
+    visitor.switch_page("pages/attention.py").run()
+    assert "of layer 3" in words(visitor)
+
+
+def test_a_choice_beyond_a_smaller_model_falls_back_into_its_range(shipped, open_app):
+    shipped(SMALL)
+    visitor = open_app("attention", d=SEVEN, layer="10", head="16", token="49")
+    assert not visitor.exception
+    assert "Head 4 of layer 3" in words(visitor)
+
+
+@pytest.mark.parametrize("parameters", [
+    {"d": "p<script>alert(1)</script>"}, {"d": "i" + "A" * 5000}, {"layer": "x"}, {"head": "-1"}, {"token": "9" * 50},
+    {"d": SEVEN, "model": "run:../../etc/passwd"}, {"d": SEVEN, "model": "nonsense"}, {"d": SEVEN, "model": "run:"},
+])
+def test_a_broken_link_gets_a_sentence_and_the_default_state(shipped, open_app, parameters):
+    shipped(SMALL)
+    visitor = open_app(**parameters)
+    assert not visitor.exception
+    assert len(visitor.warning) == 1
+    assert visitor.session_state.model == "explorer"
+
+
+@pytest.mark.parametrize(("part", "trace_of_it"), [
+    ("try", "Try:"), ("quiz", "Predict:"), ("stepper", "**Patches**"), ("maths", r"N = \frac"),
+])
+def test_a_teacher_can_hide_parts(shipped, open_app, part, trace_of_it):
+    def everything(visitor):
+        return words(visitor) + " ".join(element.label for element in visitor.radio)
+
+    shipped(SMALL)
+    assert trace_of_it in everything(open_app("patches", d=SEVEN))
+    assert trace_of_it not in everything(open_app("patches", d=SEVEN, hide=f"{part},nonsense"))
+
+
+def test_the_sidebar_can_be_hidden(shipped, open_app):
+    shipped(SMALL)
+    assert len(open_app(d=SEVEN).sidebar) > 0
+    assert len(open_app(d=SEVEN, hide="sidebar").sidebar) == 0
+
+
+def test_the_address_tells_the_choices(shipped, open_app):
+    shipped(SMALL)
+    visitor = open_app(d=SEVEN, layer="2", token="4")
+    assert visitor.query_params["d"] == SEVEN
+    assert visitor.query_params["layer"] == "2"
+    assert visitor.query_params["token"] == "4"
+    assert "head" not in visitor.query_params
+
+
+def tour_alone():
+    from vit.ui import state, tour
+
+    state.restore()
+    tour.start_button()
+    tour.show("draw", lambda page: None)
+
+
+def test_the_tour_notices_what_the_visitor_has_done():
+    visitor = AppTest.from_function(tour_alone).run()
+    visitor.button[0].click().run()
+    assert "Stop 1 of 10" in words(visitor)
+    assert "Done." not in words(visitor)
+    visitor.session_state.drawing = drawing.from_code(SEVEN)
+    visitor.run()
+    assert "Done." in words(visitor)
+    visitor.button(key="tour_leave").click().run()
+    assert "Stop 1" not in words(visitor)
+
+
+def test_a_question_answers_only_after_a_guess(shipped, open_app):
+    shipped(SMALL)
+    visitor = open_app("patches", d=SEVEN)
+    assert "times the scores" not in words(visitor)
+    visitor.radio[0].set_value("2 times").run()
+    assert "Not quite" in words(visitor)
+    assert "times the scores" in words(visitor)

@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from vit import drawing
+from vit.config import PRESETS
+from vit.drawing import BadDrawing, Drawing
+
+points = some.tuples(some.integers(0, drawing.SIDE), some.integers(0, drawing.SIDE))
+strokes = some.lists(some.lists(points, min_size=1, max_size=30), min_size=1, max_size=6)
+
+
+@given(strokes)
+@settings(deadline=None, max_examples=60)
+def test_a_link_restores_the_drawing_number_for_number(drawn):
+    shared = drawing.from_strokes(drawn)
+    assert drawing.from_code(shared.code) == shared
+    assert drawing.from_strokes(shared.strokes).strokes == shared.strokes
+
+
+@given(strokes)
+@settings(deadline=None, max_examples=60)
+def test_what_is_left_out_of_a_stroke_lies_within_a_pixel_of_what_is_kept(drawn):
+    for whole, kept in zip(drawn, drawing.from_strokes(drawn).strokes, strict=True):
+        assert whole[0] == kept[0]
+        assert whole[-1] == kept[-1]
+        assert max(distance_to(point, kept) for point in whole) < 1
+
+
+def distance_to(point, line):
+    p = np.array(point, float)
+    ends = np.array(line, float)
+    if len(ends) == 1:
+        return np.hypot(*(p - ends[0]))
+    best = np.inf
+    for a, b in zip(ends, ends[1:], strict=False):
+        length = (b - a) @ (b - a)
+        t = np.clip((p - a) @ (b - a) / length, 0, 1) if length else 0
+        best = min(best, np.hypot(*(a + t * (b - a) - p)))
+    return best
+
+
+def test_an_empty_canvas_is_no_drawing():
+    assert drawing.from_strokes([]) is None
+    assert drawing.from_strokes([[]]) is None
+
+
+def test_endless_scribbling_still_fits_into_a_link():
+    random = np.random.default_rng(0)
+    scribble = [[tuple(point) for point in random.integers(0, drawing.SIDE, (40, 2))] for _ in range(400)]
+    shared = drawing.from_strokes(scribble)
+    assert len(shared.code) < 4 * drawing.MOST_POINTS
+    assert drawing.from_code(shared.code) == shared
+
+
+def test_a_sample_is_the_test_set_s_digit():
+    seven = drawing.from_code("s0")
+    assert (seven.kind, seven.label) == ("sample", 7)
+    assert seven.ink().image.shape == (28, 28)
+
+
+def test_a_picture_travels_without_loss():
+    picture = np.random.default_rng(0).integers(0, 256, (28, 28)).astype(np.uint8)
+    shared = drawing.from_picture(picture)
+    assert np.array_equal(drawing.from_code(shared.code).ink().image, picture)
+
+
+@pytest.mark.parametrize("code", [
+    "", "x", "s", "s-1", "s10000", "s1e3", "p", "pab", "pabcd", "p...", "p<script>", "pabc.", "i", "iAAAA", "i!!!!",
+    "p" + "a" * 100_000, "i" + "A" * 100_000, "d=s1", "ｓ１",
+])
+def test_a_damaged_or_hostile_code_is_refused_with_a_sentence(code):
+    with pytest.raises(BadDrawing, match=r"link"):
+        drawing.from_code(code)
+
+
+def test_a_small_code_that_unpacks_to_much_is_refused():
+    bomb = drawing.from_picture(np.zeros((2000, 2000)))
+    with pytest.raises(BadDrawing):
+        drawing.from_code(bomb.code[:2000])
+
+
+def test_strokes_come_back_to_the_canvas_as_paths():
+    paths = drawing.to_fabric([((1, 2), (3, 4)), ((5, 6),)])["objects"]
+    assert [path["path"] for path in paths] == [[["M", 1, 2], ["L", 3, 4]], [["M", 5, 6], ["L", 5, 6]]]
+
+
+@pytest.mark.parametrize("preset", ["article", "cifar", "base"])
+def test_a_drawing_fits_every_model(preset):
+    config = PRESETS[preset]
+    fitted = drawing.for_model(Drawing("s0").ink().image, config)
+    assert fitted.shape == (config.image_size,) * 2 + ((3,) if config.channels == 3 else ())
+    assert fitted.max() > 100
