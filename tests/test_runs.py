@@ -27,7 +27,7 @@ def test_twins_differ_in_flipping_alone():
     assert plain.preset == "quick"
 
 
-@pytest.mark.parametrize("run_id", ["..", "../x", "a/b", "", ".servers", "A", "x" * 200, "no-such-run", "a\x00b"])
+@pytest.mark.parametrize("run_id", ["..", "../x", "a/b", "", ".servers", "A", "x" * 200, "a\x00b"])
 def test_a_run_id_cannot_lead_out_of_the_folder(root, run_id):
     with pytest.raises(FileNotFoundError, match="There is no run"):
         runs.folder_of(run_id)

@@ -1,4 +1,7 @@
-"""The server's side of training: a thread that starts workers when their turn comes and notices their end."""
+"""The server's side of training: a thread that starts workers when their turn comes and notices their end.
+
+A worker needs seconds to wake up before it can take a run: while visitors look at the page, two are warm.
+"""
 
 import os
 import secrets
@@ -10,9 +13,11 @@ import time
 from pathlib import Path
 
 from vit import runs
-from vit.runs import PROJECT, Run
+from vit.runs import PROJECT
 
 LOOK_EVERY = 0.25  # seconds
+WARM_WORKERS = 2
+WARM_FOR = 300  # seconds after the last visitor came
 
 
 class Dispatcher:
@@ -21,6 +26,8 @@ class Dispatcher:
         self.server = f"{os.getpid()}-{secrets.token_hex(4)}"
         self.queue: list[str] = []
         self.children: dict[str, subprocess.Popen] = {}
+        self.warm: list[subprocess.Popen] = []
+        self._warm_until = 0.0
         self._wake = threading.Event()
         self._stopped = False
         self.heartbeat = runs.heartbeat_of(self.server)
@@ -42,12 +49,21 @@ class Dispatcher:
         self.queue.append(run_id)
         self._wake.set()
 
+    def expect_a_start(self) -> None:
+        """A visitor looks at the page: let workers wake up before the button is pressed."""
+        self._warm_until = time.monotonic() + WARM_FOR
+        self._wake.set()
+
     def close(self) -> None:
         """Stop looking after workers: they notice, save and end."""
         self._stopped = True
         self._wake.set()
         self._thread.join()
+        for worker in self.warm:
+            worker.stdin.close()
+            worker.wait()
         self.heartbeat.unlink(missing_ok=True)
+        _dispatchers.pop(self.root, None)
 
     def _work(self) -> None:
         while not self._stopped:
@@ -55,6 +71,7 @@ class Dispatcher:
                 self.heartbeat.touch()
                 self._reap()
                 self._start_waiting()
+                self._keep_warm()
             except OSError as error:  # a full disk must not end the thread that will see it freed
                 print(f"The queue of runs could not be served: {error}", file=sys.stderr)
             self._wake.wait(LOOK_EVERY)
@@ -71,7 +88,7 @@ class Dispatcher:
             state = runs.read_status(folder)[0]
             if state == "paused" and runs.read_control(folder) != "pause":
                 self.start(run_id)  # it was asked to go on just as it left
-            elif state == "interrupted" and child.returncode:
+            elif state in ("interrupted", "queued") and child.returncode:
                 runs.write_status(folder, "failed", how_it_ended(child.returncode, folder))
 
     def _start_waiting(self) -> None:
@@ -84,9 +101,24 @@ class Dispatcher:
                     self._send_a_pausing_worker_away()
                     return
                 try:
-                    self.children[run_id] = spawn(runs.read_run(folder), self.heartbeat)
+                    self.children[run_id] = self._give_to_a_worker(runs.read_run(folder))
                 except (ValueError, KeyError, TypeError) as error:
                     runs.write_status(folder, "failed", f"Its config.json cannot be used: {error}")
+
+    def _give_to_a_worker(self, run: runs.Run) -> subprocess.Popen:
+        fitting = self.warm if run.threads == runs.fair_threads() else []
+        while fitting:
+            worker = fitting.pop(0)
+            if worker.poll() is None:
+                break
+        else:
+            worker = spawn(run.threads, self.heartbeat)
+        try:
+            worker.stdin.write(f"{run.folder.resolve()}\n".encode())
+            worker.stdin.close()
+        except BrokenPipeError:  # it died this instant, which the next look will notice
+            pass
+        return worker
 
     def _send_a_pausing_worker_away(self) -> None:
         for run_id, child in self.children.items():
@@ -94,15 +126,22 @@ class Dispatcher:
                 child.send_signal(signal.SIGTERM)
                 return
 
+    def _keep_warm(self) -> None:
+        self.warm = [worker for worker in self.warm if worker.poll() is None]
+        if time.monotonic() > self._warm_until:
+            for worker in self.warm:
+                worker.stdin.close()
+        elif len(self.warm) + len(self.children) < min(WARM_WORKERS, runs.max_workers()):
+            self.warm.append(spawn(runs.fair_threads(), self.heartbeat))
 
-def spawn(run: Run, heartbeat: Path) -> subprocess.Popen:
-    environment = os.environ | {
-        "OMP_NUM_THREADS": str(run.threads), "PATCHWISE_RUNS": str(run.folder.parent.resolve()),
-    }
-    command = [sys.executable, "-m", "vit.worker", run.folder.resolve(), "--heartbeat", heartbeat.resolve()]
-    with (run.folder / "worker.log").open("ab") as log:
+
+def spawn(threads: int, heartbeat: Path) -> subprocess.Popen:
+    """A worker that wakes up and then waits for the folder of its run on its standard input."""
+    environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
+    with (heartbeat.parent / "workers.log").open("ab") as log:
         return subprocess.Popen(
-            command, cwd=PROJECT, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            [sys.executable, "-m", "vit.worker", "-", "--heartbeat", heartbeat.resolve()],
+            cwd=PROJECT, env=environment, stdin=subprocess.PIPE, stdout=log, stderr=log,
             start_new_session=True,  # Ctrl-C in the server's terminal is not meant for it
         )
 

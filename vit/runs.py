@@ -12,7 +12,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
@@ -89,19 +89,25 @@ def get(run_id: str) -> Run:
 
 def list_runs() -> list[Run]:
     """All runs, newest first; folders that are not runs, or half deleted, are passed over."""
-    found = []
-    for config in root().glob("*/config.json"):
-        if RUN_ID.fullmatch(config.parent.name):
+    folders = [config.parent for config in root().glob("*/config.json")]
+    return sorted(_readable(folders), key=lambda run: (run.created, run.id), reverse=True)
+
+
+def _readable(folders: list[Path]) -> Iterator[Run]:
+    for folder in folders:
+        if RUN_ID.fullmatch(folder.name):
             try:
-                found.append(read_run(config.parent))
+                yield read_run(folder)
             except (OSError, ValueError, KeyError, TypeError):
                 continue
-    return sorted(found, key=lambda run: (run.created, run.id), reverse=True)
 
 
 def pair(pair_id: str) -> list[Run]:
     """The twins of a pair, the one without flips first."""
-    twins = [run for run in list_runs() if run.pair == pair_id]
+    if not RUN_ID.fullmatch(pair_id):
+        return []
+    folders = [config.parent for config in root().glob(f"{pair_id}*/config.json")]
+    twins = [run for run in _readable(folders) if run.pair == pair_id]
     return sorted(twins, key=lambda run: run.config.flips)
 
 
@@ -341,6 +347,45 @@ class Feed:
             return list(self._reports)
 
 
+def last_verdict(folder: Path, tail: int = 65_536) -> dict | None:
+    """The last validation, without reading all that came before."""
+    try:
+        with (folder / "metrics.jsonl").open("rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - tail))
+            lines = file.read().splitlines()
+    except OSError:
+        return None
+    for line in reversed(lines):
+        if b'"validation"' in line:
+            try:
+                return json.loads(line)
+            except ValueError:  # the first or last of these lines may be cut
+                continue
+    return None
+
+
 @lru_cache(maxsize=32)
 def feed(folder: Path) -> Feed:
     return Feed(folder)
+
+
+# Telling runs apart
+
+
+def what_changed(now: TrainConfig, before: TrainConfig) -> str:
+    """The settings that differ, in words; flips are left out, since twins have both."""
+    changes = []
+    for part, old_part, skip in ((now, before, ("model", "flips")), (now.model, before.model, ())):
+        for field in fields(part):
+            old, new = getattr(old_part, field.name), getattr(part, field.name)
+            if field.name not in skip and old != new:
+                changes.append(f"{field.name.replace('_', ' ')} {in_words(old)} → {in_words(new)}")
+    return ", ".join(changes) or "nothing: the same run again"
+
+
+def in_words(value) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: "on", False: "off", None: "none"}[value]
+    if isinstance(value, float):
+        return f"{value:g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -21,7 +21,7 @@ import numpy as np
 import torch
 
 from vit import checkpoints, runs
-from vit.config import TRAINING_PRESETS, TrainConfig
+from vit.config import TRAINING_PRESETS, TrainConfig, ViTConfig
 from vit.data import DataUnavailable
 from vit.training import Diverged, Training, load_examples, pick_device, train
 
@@ -304,6 +304,35 @@ def changed(config: TrainConfig, settings: list[str]) -> TrainConfig:
     return replace(config, **changes)
 
 
+def make_if_new(folder: Path, arguments: argparse.Namespace) -> None:
+    if (folder / "config.json").exists():
+        return
+    if not arguments.preset:
+        raise ValueError(f"{folder} holds no run; make one with --preset.")
+    config = replace(changed(TRAINING_PRESETS[arguments.preset], arguments.set), flips=arguments.flips)
+    runs.create(config, arguments.preset, pair_id=folder.name, folder=folder, threads=arguments.threads)
+
+
+def wait_for_a_run() -> Path | None:
+    """Wake up fully, then take the folder that the server names; None if it goes without naming one."""
+    warm_up()
+    folder = Path(sys.stdin.readline().strip())
+    if not folder.name:
+        return None
+    with (folder / "worker.log").open("ab") as log:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+    return folder
+
+
+def warm_up() -> None:
+    """Do once, before there is a run, what a first step would wait for: data, and what torch loads late."""
+    tiny = ViTConfig(patch_size=14, width=4, depth=1, heads=1)
+    config = TrainConfig(model=tiny, batch_size=2, train_images=10, validation_images=10)
+    with contextlib.suppress(DataUnavailable):  # whoever needs these data will tell
+        Training(config, load_examples(config), pick_device()).take_step()
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -315,20 +344,20 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="for a new run")
     parser.add_argument("--heartbeat", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    folder = arguments.folder
-    if not (folder / "config.json").exists():
-        if not arguments.preset:
-            parser.error(f"{folder} holds no run; make one with --preset.")
+    if arguments.heartbeat:
+        folder = wait_for_a_run()
+        if folder is None:
+            return 0
+    else:
+        folder = arguments.folder
         try:
-            config = changed(TRAINING_PRESETS[arguments.preset], arguments.set)
+            make_if_new(folder, arguments)
         except (TypeError, ValueError) as error:
             parser.error(str(error))
-        config = replace(config, flips=arguments.flips)
-        runs.create(config, arguments.preset, pair_id=folder.name, folder=folder, threads=arguments.threads)
     with runs.locked(folder) as held:
         if not held:
             print("Another worker is busy with this run.", file=sys.stderr)
-            return 3
+            return 1
         if not arguments.heartbeat:
             runs.write_control(folder, "run")
         worker = Worker(folder, arguments.heartbeat, progress=not arguments.heartbeat)

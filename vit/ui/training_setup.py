@@ -1,0 +1,175 @@
+"""What to train: presets first, and every knob for those who want them."""
+
+import time
+from dataclasses import fields, replace
+
+import streamlit as st
+
+from vit import data, runs
+from vit.config import (
+    INITIALISATIONS,
+    OPTIMIZERS,
+    PICTURES,
+    SCHEDULES,
+    TRAINING_PRESETS,
+    TrainConfig,
+    ViTConfig,
+)
+from vit.run_charts import duration
+
+PRESETS = {"quick": "Quick", "tiny": "Tiny", "article": "Article"}
+STORIES = {
+    "quick": "A small model that tells the whole story in about a minute.",
+    "tiny": "The ViT of the scratch tutorial: six blocks, four heads.",
+    "article": "The article's model and recipe: RMSprop at 0.00001, until five epochs bring nothing.",
+}
+EFFECTS = {
+    "dataset": "what the twins learn to read; flips harm digits, and need not harm clothes or animals",
+    "train_images": "how many images an epoch has; fewer are quicker and easier to learn by heart",
+    "epochs": "how often each image is seen",
+    "batch_size": "images per step; larger is steadier, with fewer steps in the same time",
+    "learning_rate": "how far each step moves the weights; if it is too large, the loss jumps",
+    "optimizer": "how a gradient becomes a step",
+    "schedule": "what becomes of the learning rate: it stays, falls like a cosine, or halves on a plateau",
+    "warmup_steps": "the first steps are small ones, because the gradients of fresh attention are unreliable",
+    "weight_decay": "pulls weights towards 0 at each step",
+    "initialisation": "where the weights start",
+    "stop_patience": "ends the run after so many epochs without a better validation loss",
+    "seed": "other initial weights, another order, other flips",
+    "compile": "torch.compile: a slow start, then faster steps",
+    "patch_size": "smaller patches are more tokens, and much more work",
+    "width": "how long a token's vector is",
+    "depth": "how many blocks",
+    "heads": "how many views each block takes",
+    "mlp_ratio": "how wide each block's MLP is",
+    "dropout": "how many values are silenced at random while training",
+}
+INITIALISATION_NAMES = {
+    "trunc-normal": "truncated normal, σ = 0.02", "pytorch": "PyTorch's own",
+    "pytorch-randn": "PyTorch's own, CLS and positions from N(0, 1)",
+}
+
+
+def choose() -> tuple[TrainConfig | None, str]:
+    """The visitor's config, or None while it cannot work, and the preset that it began with."""
+    if "train_preset" not in st.session_state:
+        st.session_state.train_preset = "quick"
+        fill_knobs()
+    preset = st.segmented_control(
+        "What do you train?", PRESETS, format_func=PRESETS.get, key="train_preset", required=True,
+        on_change=fill_knobs, persist_state="session", label_visibility="collapsed",
+    )
+    with st.expander("All knobs"):
+        try:
+            config = knobs()
+        except ValueError as error:
+            st.error(str(error))
+            return None, preset
+    say_what_changes(config, TRAINING_PRESETS[preset])
+    st.caption(f"{STORIES[preset]} {estimate(config)}")
+    return config, preset
+
+
+def fill_knobs() -> None:
+    preset = TRAINING_PRESETS[st.session_state.train_preset]
+    for part in (preset, preset.model):
+        for field in fields(part):
+            if field.name in EFFECTS:
+                st.session_state[f"knob_{field.name}"] = getattr(part, field.name)
+
+
+def knobs() -> TrainConfig:
+    learning, model, judging = st.columns(3, gap="medium")
+    with learning:
+        dataset = knob(st.selectbox, "dataset", options=list(PICTURES), format_func=data.TITLES.get)
+        train_images = knob(st.number_input, "train_images", min_value=10, step=1000, placeholder="all")
+        epochs = knob(st.number_input, "epochs", min_value=1, step=1)
+        batch_size = knob(st.number_input, "batch_size", min_value=1, step=8)
+        stop_patience = knob(st.number_input, "stop_patience", min_value=1, step=1, placeholder="never")
+        seed = knob(st.number_input, "seed", min_value=0, step=1)
+    with judging:
+        optimizer = knob(st.selectbox, "optimizer", options=OPTIMIZERS)
+        rate = knob(st.number_input, "learning_rate", format="%.6f", step=1e-5)
+        schedule = knob(st.selectbox, "schedule", options=SCHEDULES)
+        warmup = knob(st.number_input, "warmup_steps", min_value=0, step=50)
+        decay = knob(st.number_input, "weight_decay", min_value=0.0, format="%.3f", step=0.01)
+        initialisation = knob(st.selectbox, "initialisation", options=INITIALISATIONS,
+                              format_func=INITIALISATION_NAMES.get)
+    image_size, channels = PICTURES[dataset]
+    fitting = [side for side in range(2, image_size // 2 + 1) if image_size % side == 0]
+    if st.session_state.knob_patch_size not in fitting:
+        st.session_state.knob_patch_size = 4
+    with model:
+        shape = ViTConfig(
+            image_size=image_size, channels=channels,
+            patch_size=knob(st.selectbox, "patch_size", options=fitting),
+            width=knob(st.number_input, "width", min_value=1, step=8),
+            depth=knob(st.number_input, "depth", min_value=1, step=1),
+            heads=knob(st.number_input, "heads", min_value=1, step=1),
+            mlp_ratio=knob(st.number_input, "mlp_ratio", min_value=0.5, step=0.5),
+            dropout=knob(st.number_input, "dropout", min_value=0.0, max_value=0.9, step=0.05),
+        )
+        compiled = knob(st.toggle, "compile")
+    chosen = replace(
+        TRAINING_PRESETS[st.session_state.train_preset], model=shape, dataset=dataset,
+        train_images=train_images, epochs=epochs, batch_size=batch_size, stop_patience=stop_patience,
+        seed=seed, optimizer=optimizer, learning_rate=rate, schedule=schedule, warmup_steps=warmup, weight_decay=decay,
+        initialisation=initialisation, compile=compiled,
+    )
+    if data.needs_download(dataset):
+        st.caption(f"{data.TITLES[dataset]} is downloaded when you start.")
+    return chosen
+
+
+def knob(widget, name: str, **options):
+    return widget(name.replace("_", " "), key=f"knob_{name}", help=f"{EFFECTS[name].capitalize()}.",
+                  persist_state="session", **options)
+
+
+def say_what_changes(config: TrainConfig, preset: TrainConfig) -> None:
+    """Each knob that was turned, with what it does."""
+    changes = []
+    for now, before in ((config, preset), (config.model, preset.model)):
+        for field in fields(now):
+            new, old = getattr(now, field.name), getattr(before, field.name)
+            if field.name in EFFECTS and new != old:
+                name, effect = field.name.replace("_", " "), EFFECTS[field.name]
+                changes.append(f"- **{name}** {runs.in_words(old)} → {runs.in_words(new)}: {effect}.")
+    if changes:
+        st.markdown("You change:\n" + "\n".join(changes))
+
+
+def estimate(config: TrainConfig) -> str:
+    images = config.train_images or 55_000 - 10_000 * (config.dataset == "cifar10")
+    speed = images_per_second(config.model, config.batch_size)
+    at_most = "at most " if config.stop_patience else ""
+    # Judging takes a third of the work per image, and all validation images are judged after each epoch.
+    glances = images / config.batch_size / config.validate_every * config.validation_images
+    work = config.epochs * (images + (glances + data.VALIDATION_SIZE) / 3)
+    return (
+        f"{config.model.parameters:,} weights, {config.epochs} epochs of {images:,} images: {at_most}about "
+        f"**{duration(work / speed)}** on this machine, by a measurement of {speed:,.0f} images a second per twin."
+    )
+
+
+@st.cache_data(max_entries=64, show_spinner="Measuring how fast this machine is …")
+def images_per_second(model: ViTConfig, batch_size: int) -> float:
+    """One thread, a few steps on noise."""
+    import numpy as np
+    import torch
+
+    from vit.training import Examples, Training
+
+    torch.set_num_threads(1)
+    random = np.random.default_rng(0)
+    shape = (batch_size, model.image_size, model.image_size, model.channels)
+    images, labels = random.integers(0, 256, shape, dtype=np.uint8), random.integers(0, 10, batch_size)
+    dataset = "cifar10" if model.channels == 3 else "mnist"
+    config = TrainConfig(model=model, dataset=dataset, batch_size=batch_size, epochs=100)
+    training = Training(config, Examples(images, labels, images, labels, np.arange(1)))
+    training.take_step()
+    start, steps = time.perf_counter(), 0
+    while steps < 2 or (time.perf_counter() - start < 0.15 and steps < 50):
+        training.take_step()
+        steps += 1
+    return steps * batch_size / (time.perf_counter() - start)
