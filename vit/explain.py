@@ -68,9 +68,13 @@ def class_logit(trace: ForwardTrace, model: VisionTransformer, label: int) -> Do
     return dot_product(trace.cls_out, weights(model.head.weight)[label], bias, total=trace.logits[label])
 
 
+def normal_below(x: float) -> float:
+    """Φ(x): the share of a normal distribution that lies below x."""
+    return (1 + erf(x / sqrt(2))) / 2
+
+
 def gelu(x: float) -> float:
-    """x·Φ(x): x times the share of a normal distribution that lies below x."""
-    return x * (1 + erf(x / sqrt(2))) / 2
+    return x * normal_below(x)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,19 +179,19 @@ def conv2d_difference(model: VisionTransformer, image: np.ndarray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Added:
-    """Each (L, T): the length of what is added to a token, relative to the token as the block finds it."""
+    """Each (L, T): the length of a token as the block finds it, and of what is added, relative to that."""
 
+    before: np.ndarray
     attention: np.ndarray
     mlp: np.ndarray
 
 
 def added(trace: ForwardTrace) -> Added:
     before = lengths([block.resid_pre for block in trace.blocks])
+    attention = lengths([block.attn_out for block in trace.blocks])
+    mlp = lengths([block.mlp_out for block in trace.blocks])
     before = np.where(before > 0, before, 1)
-    return Added(
-        lengths([block.attn_out for block in trace.blocks]) / before,
-        lengths([block.mlp_out for block in trace.blocks]) / before,
-    )
+    return Added(before, attention / before, mlp / before)
 
 
 def depths(trace: ForwardTrace) -> np.ndarray:

@@ -32,7 +32,7 @@ def rgb(colour: str) -> tuple[int, ...]:
 
 
 def river(blocks: Sequence[BlockTrace], sizes: Added, token: int, layer: int) -> Picture:
-    """One token's way through the blocks. River and bars are drawn to one scale: lengths of vectors.
+    """One token's way through the blocks, as lengths of vectors.
 
     Top row: what attention adds. Middle: the token. Bottom: what the MLP adds. One column per block.
     """
@@ -45,11 +45,12 @@ def river(blocks: Sequence[BlockTrace], sizes: Added, token: int, layer: int) ->
     pixels = np.full((height, width, 3), NIGHT, np.uint8)
     pixels[:, layer * BLOCK_WIDTH : (layer + 1) * BLOCK_WIDTH] = DUSK
 
-    tallest = (BAND - 8) / (max(map(np.max, (before, middle, after, attention, mlp))) or 1)
+    # River and bars have each their own scale: late in the stream the token is far longer than what is added.
     stations = np.column_stack([before, middle]).ravel()
-    thickness = tallest * np.interp(
+    thickness = (BAND - 8) / max(before.max(), middle.max(), after.max()) * np.interp(
         np.arange(width), np.arange(len(stations) + 1) * BLOCK_WIDTH / 2, [*stations, after[-1]]
     )
+    tallest = (BAND - 8) / (max(attention.max(), mlp.max()) or 1)
     centre = height / 2
     for number in range(count):
         left, right = int((number + 0.25) * BLOCK_WIDTH), int((number + 0.75) * BLOCK_WIDTH)
@@ -174,7 +175,13 @@ def addition(block: BlockTrace, token: int, dark: bool) -> tuple[np.ndarray, np.
     values = np.stack([step[token] for step in steps])
     limit = colours.limit_of(values)
     pixels = colours.paint(values, colours.signed(dark), -limit, limit)
-    return pixels.repeat(32, 0).repeat(8, 1), values, limit
+    return pixels.repeat(64, 0).repeat(8, 1), values, limit
+
+
+def addition_names(layer: int) -> list[str]:
+    small = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+    before, after = str(layer).translate(small), str(layer + 1).translate(small)
+    return [f"z{before}", "+ MSA", f"= z′{after}", "+ MLP", f"= z{after}"]
 
 
 def mlp_mosaic(hidden: np.ndarray, dark: bool) -> Picture:
@@ -216,7 +223,7 @@ def legend(name: str) -> str:
         for colour, words in meaning.items()
     )
     return (f"<div style='display:flex;flex-wrap:wrap;gap:.2rem 1.4rem'>{items}<span style='opacity:.75'>"
-            "lengths, to one scale; in % of the token before the block</span></div>")
+            "in % of its length before the block; all bars on one scale</span></div>")
 
 
 def norm_table(x: np.ndarray, numbers: LayerNormNumbers, component: int) -> str:
@@ -228,14 +235,14 @@ def norm_table(x: np.ndarray, numbers: LayerNormNumbers, component: int) -> str:
         for step, v in steps.items()
     ]
     rows = "".join("<tr>" + "".join(cell(text, i) for i, text in enumerate(line)) + "</tr>" for line in lines)
-    return ("<div style='overflow-x:auto'><table style='border-collapse:collapse;font-size:clamp(.75rem,2vw,1.1rem);"
-            "font-variant-numeric:tabular-nums'><tr>"
+    return ("<div style='overflow-x:auto'><table style='border-collapse:collapse;"
+            "font-size:clamp(.7rem,2vw,1.1rem);font-variant-numeric:tabular-nums'><tr>"
             + "".join(cell(text, i, "th") for i, text in enumerate(head)) + f"</tr>{rows}</table></div>")
 
 
 def cell(text: str, column: int, tag: str = "td") -> str:
-    chosen = f";color:{colours.ACCENT};font-weight:600" if column == 5 else ""
-    return f"<{tag} style='padding:.25rem .7rem;text-align:{'right' if column else 'left'}{chosen}'>{text}</{tag}>"
+    side, weight = ("right", 600 if column == 5 else 400) if column else ("left", 400)
+    return f"<{tag} style='padding:.25rem .6em;text-align:{side};font-weight:{weight}'>{text}</{tag}>"
 
 
 def bracketed(value: float) -> str:

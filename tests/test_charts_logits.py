@@ -1,0 +1,116 @@
+import re
+
+import numpy as np
+import pytest
+
+from vit import explain
+from vit.charts import colours, logits
+from vit.explain import LogitLens
+from vit.trace import trace_image
+
+
+@pytest.fixture
+def trace(small_model, digit):
+    return trace_image(small_model, digit)
+
+
+@pytest.fixture
+def shares(trace, small_model):
+    return explain.contributions(trace, small_model, 3, 8)
+
+
+def lens_of(*rows):
+    return LogitLens(np.log(rows), np.array(rows))
+
+
+def test_the_lens_has_a_row_per_depth_and_writes_what_is_worth_writing(trace, small_model):
+    lens = explain.logit_lens(trace, small_model)
+    picture = logits.lens(lens, label=4)
+    assert (picture.rows, picture.columns) == (4, 10)
+    for cell, probability in enumerate(lens.probabilities.ravel()):
+        assert picture.words.get(cell) == (f"{probability:.0%}" if probability >= 0.005 else None)
+        assert f"{probability:.2%}" in picture.labels[cell]
+    tall, wide = logits.LENS_CELL
+    np.testing.assert_array_equal(
+        picture.pixels[tall // 2, wide // 2], colours.paint(lens.probabilities[0, 0], colours.WARM, 0, 1)
+    )
+
+
+@pytest.mark.parametrize(("rows", "settled", "told"), [
+    ([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]], 0, "Stopped after the embedding or later"),
+    ([[0.1, 0.9], [0.8, 0.2], [0.7, 0.3]], 1, "Stopped after block 1 or later"),
+    ([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]], 2, "Only the last block"),
+])
+def test_the_answer_settles_where_it_no_longer_changes(rows, settled, told):
+    assert logits.settled_at(lens_of(*rows)) == settled
+    assert told in logits.settling(settled, len(rows) - 1, winner=0)
+
+
+def test_the_products_of_the_reading_sum_to_the_logit(trace, small_model):
+    row = small_model.head.weight[6].detach().numpy()
+    lines = logits.reading(trace.cls_out, row)
+    assert lines[2].sum() + small_model.head.bias[6].item() == pytest.approx(trace.logits[6], abs=1e-4)
+    pixels = logits.bar_codes(lines, dark=False)
+    strongest = np.abs(lines).argmax(1)
+    for number, column in enumerate(strongest):  # each row reaches the end of its own scale
+        end = colours.paint(np.sign(lines[number, column]), colours.signed(False), -1, 1)
+        np.testing.assert_array_equal(pixels[number * 64, column * 8], end)
+
+
+def test_the_table_shows_all_logits_their_exponentials_and_their_sum(trace):
+    table = logits.softmax_table(trace.logits, trace.probabilities, label=2, dark=True)
+    for logit, probability in zip(trace.logits, trace.probabilities, strict=True):
+        assert f">{logits.plain(logit)}<" in table
+        assert f">{logits.size(np.exp(float(logit)))}<" in table
+        assert f">{probability:.1%}<" in table
+    assert f">{logits.size(np.exp(trace.logits.astype(float)).sum())}<" in table
+    assert table.count(colours.ACCENT) == 1
+
+
+def test_the_written_sum_adds_up():
+    written = logits.written_sum(np.log(np.array([2.0, 30.0, 400.0])), label=1)
+    assert re.sub("<[^>]*>", "", written) == "2 + 30 + 400 = 432"
+
+
+@pytest.mark.parametrize(("value", "text", "latex"), [
+    (0.0231, "0.0231", "0.0231"), (27.66, "27.7", "27.7"), (12345.6, "12,346", "12{,}346"),
+    (3.2e9, "3.20e+09", r"3.20 \cdot 10^{9}"), (2e-6, "2.00e-06", r"2.00 \cdot 10^{-6}"), (0, "0", "0"),
+])
+def test_sizes_of_any_magnitude_are_readable(value, text, latex):
+    assert logits.size(value) == text
+    assert logits.latex_size(value) == latex
+
+
+def test_the_softmax_line_ends_with_the_models_probability(trace):
+    for label in range(10):
+        line = logits.softmax_line(trace.logits, trace.probabilities, label)
+        if trace.probabilities[label] >= 1e-4:
+            assert line.endswith(f"= {trace.probabilities[label]:.4f}")
+        assert rf"e^{{{trace.logits[label]:.2f}}}" in line
+
+
+def test_contributions_are_stacked_from_nothing_to_the_total(shares):
+    bars = logits.contributions(shares, 3, 8, dark=False).data[0]
+    *bases, base_of_total = bars.base
+    *heights, total = bars.y
+    assert bases[0] == base_of_total == 0
+    np.testing.assert_allclose(np.add(bases[:-1], heights[:-1]), bases[1:])
+    assert bases[-1] + heights[-1] == pytest.approx(total) == pytest.approx(shares.total)
+
+
+def test_contributions_come_in_the_order_of_the_model(shares):
+    names, values = logits.steps(shares)
+    assert names == [
+        "CLS and its position", "block 1, attention", "block 1, MLP", "block 2, attention", "block 2, MLP",
+        "block 3, attention", "block 3, MLP", "the same for every drawing",
+    ]
+    assert list(values) == [
+        shares.embedding, shares.attention[0], shares.mlp[0], shares.attention[1], shares.mlp[1],
+        shares.attention[2], shares.mlp[2], shares.constant,
+    ]
+
+
+def test_for_is_red_and_against_is_blue(shares):
+    blue, red = logits.poles(False)
+    bars = logits.contributions(shares, 3, 8, dark=False).data[0]
+    assert list(bars.marker.color[:-1]) == [red if value >= 0 else blue for value in bars.y[:-1]]

@@ -1,0 +1,178 @@
+"""Pictures of the answer: how it grows from block to block, how it is read from CLS, and who is for it."""
+
+import numpy as np
+import plotly.graph_objects as go
+
+from vit.charts import colours
+from vit.charts.layers import Picture, outline
+from vit.explain import Contributions, LogitLens
+
+LENS_CELL = 30, 48  # pixels: height, width
+BRIGHT = "#e0701a"  # probability, in bars
+ROW = ("grid-column:1/-1;display:grid;grid-template-columns:subgrid;align-items:center;border-radius:4px;"
+       "padding:.05rem .3em")
+
+
+def lens(values: LogitLens, label: int) -> Picture:
+    """The answer after the embedding and after each block: a row per depth, a column per class."""
+    probabilities = values.probabilities
+    depths, classes = probabilities.shape
+    tall, wide = LENS_CELL
+    pixels = colours.paint(probabilities, colours.WARM, 0, 1).repeat(tall, 0).repeat(wide, 1)
+    outline(pixels, 0, label * wide, depths * tall, (label + 1) * wide, thickness=3)
+    labels = [
+        f"{depth_name(depth)}, class {number}\nprobability {probability:.2%}\n"
+        f"logit {values.logits[depth, number]:.2f}"
+        for (depth, number), probability in np.ndenumerate(probabilities)
+    ]
+    words = {i: f"{p:.0%}" for i, p in enumerate(probabilities.ravel()) if p >= 0.005 and classes <= 12}
+    return Picture(pixels, depths, classes, labels, words)
+
+
+def depth_name(depth: int) -> str:
+    return f"after block {depth}" if depth else "after the embedding"
+
+
+def settled_at(values: LogitLens) -> int:
+    """The depth from which on the largest probability is that of the final answer; 0 is the embedding."""
+    answers = values.probabilities.argmax(-1)
+    others = np.flatnonzero(answers != answers[-1])
+    return int(others[-1]) + 1 if len(others) else 0
+
+
+def settling(settled: int, depth: int, winner: int) -> str:
+    if settled == depth:
+        return f"Only the last block brings it to {winner}."
+    return f"Stopped {depth_name(settled)} or later, the model would say {winner} as well."
+
+
+def reading(cls_out: np.ndarray, row: np.ndarray) -> np.ndarray:
+    """CLS, a class's weights, and their products: (3, D)."""
+    return np.stack([cls_out, row, cls_out * row])
+
+
+def bar_codes(rows: np.ndarray, dark: bool) -> np.ndarray:
+    """Each row as stripes on its own scale around 0."""
+    scaled = np.stack([row / colours.limit_of(row) for row in rows])
+    return colours.paint(scaled, colours.signed(dark), -1, 1).repeat(64, 0).repeat(8, 1)
+
+
+def softmax_table(logits: np.ndarray, probabilities: np.ndarray, label: int, dark: bool) -> str:
+    """From logits to probabilities as HTML: every exp term, and their sum."""
+    terms, limit = np.exp(logits.astype(float)), colours.limit_of(logits)
+    rows = "".join(
+        table_row(number, *values, limit, number == label, number == probabilities.argmax(), dark)
+        for number, values in enumerate(zip(logits, terms, probabilities, strict=True))
+    )
+    names = "".join(f"<span style='opacity:.75;text-align:right'>{name}</span>"
+                    for name in ("", "logit", "", "e<sup>logit</sup>", "÷ sum", ""))
+    return (
+        "<div style='display:grid;grid-template-columns:repeat(2,auto auto minmax(1rem,1fr));"
+        "column-gap:.7em;font-variant-numeric:tabular-nums;font-size:clamp(.8rem,2.2vw,1.1rem);"
+        f"line-height:1.65rem'><div style='{ROW}'>{names}</div>{rows}"
+        f"<div style='{ROW};border-top:1px solid currentColor;font-weight:700'><span style='grid-column:1/4'>"
+        f"sum</span><span style='text-align:right'>{size(terms.sum())}</span>"
+        "<span style='text-align:right'>100%</span></div></div>"
+    )
+
+
+def table_row(
+    number: int, logit: float, term: float, probability: float, limit: float,
+    chosen: bool, bold: bool, dark: bool,
+) -> str:
+    blue, red = poles(dark)
+    left, width = min(logit, 0) / limit * 50 + 50, abs(logit) / limit * 50
+    frame = f";outline:2px solid {colours.ACCENT}" if chosen else ""
+    return (
+        f"<div style='{ROW};font-weight:{700 if bold else 400}{frame}'><span>{number}</span>"
+        f"<span style='text-align:right'>{plain(logit)}</span>"
+        f"<span style='position:relative;height:.9rem;background:linear-gradient(90deg,transparent "
+        f"calc(50% - 1px),{colours.CALM} 0 50%,transparent 0)'><span style='position:absolute;height:100%;"
+        f"left:{left:.1f}%;width:{width:.1f}%;background:{blue if logit < 0 else red}'></span></span>"
+        f"<span style='text-align:right'>{size(term)}</span>"
+        f"<span style='text-align:right'>{probability:.1%}</span>"
+        f"<span style='height:.9rem;background:#8a94a633'><span style='display:block;height:100%;"
+        f"width:{probability:.1%};background:{BRIGHT}'></span></span></div>"
+    )
+
+
+def poles(dark: bool) -> tuple[str, str]:
+    """The colours of against and for: the scale of signed values, where it is neither pale nor dark."""
+    scale = colours.signed(dark)
+    return (scale[0][1], scale[-1][1]) if dark else (scale[1][1], scale[-2][1])
+
+
+def written_sum(logits: np.ndarray, label: int) -> str:
+    """All exp terms and their sum, as one line that can wrap."""
+    terms = np.exp(logits.astype(float))
+    frame = f";outline:2px solid {colours.ACCENT}"
+    line = " + ".join(
+        f"<span style='white-space:nowrap{frame if number == label else ''}'>{size(term)}</span>"
+        for number, term in enumerate(terms)
+    )
+    return (f"<div style='font-size:1.1rem;line-height:2;font-variant-numeric:tabular-nums'>{line} = "
+            f"<b>{size(terms.sum())}</b></div>")
+
+
+def size(value: float) -> str:
+    """A positive number of any size: three digits that matter, or thousands."""
+    if value >= 1e7 or 0 < value < 1e-4:
+        return f"{value:.2e}"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+
+
+def plain(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")
+
+
+def steps(shares: Contributions) -> tuple[list[str], np.ndarray]:
+    """Every contribution in the order of the model, with its name."""
+    names, values = ["CLS and its position"], [shares.embedding]
+    for number, (attention, mlp) in enumerate(zip(shares.attention, shares.mlp, strict=True), start=1):
+        names += [f"block {number}, attention", f"block {number}, MLP"]
+        values += [attention, mlp]
+    return [*names, "the same for every drawing"], np.array([*values, shares.constant])
+
+
+def contributions(shares: Contributions, winner: int, rival: int, dark: bool) -> go.Figure:
+    """Step by step from 0 to the difference of two logits: attention plain, MLP hatched."""
+    names, values = steps(shares)
+    depth = len(shares.attention)
+    starts = np.concatenate([[0], values.cumsum()[:-1]])
+    blocks = np.arange(1, depth + 1)
+    places = [0, *np.column_stack([blocks - 0.2, blocks + 0.2]).ravel(), depth + 1, depth + 2]
+    heights, bases = [*values, shares.total], [*starts, 0]
+    blue, red = poles(dark)
+    figure = go.Figure(go.Bar(
+        x=places, y=heights, base=bases, width=[0.6, *[0.38] * (2 * depth), 0.6, 0.6],
+        marker={
+            "color": [*(red if value >= 0 else blue for value in values), colours.ACCENT],
+            "pattern": {"shape": ["", *["", "/"] * depth, "", ""], "solidity": 0.35, "size": 7},
+        },
+        text=[plain(height) for height in heights], textposition="outside", textangle=0, cliponaxis=False,
+        textfont={"size": 13},
+        customdata=[*names, f"logit {winner} − logit {rival}"],
+        hovertemplate="%{customdata}: %{text}<extra></extra>",
+    ))
+    figure.add_hline(0, line={"color": colours.CALM, "width": 1})
+    figure.update_xaxes(
+        tickvals=[0, *blocks, depth + 1, depth + 2],
+        ticktext=["z₀", *map(str, blocks), "fixed", "total"],
+        title="block", showgrid=False,
+    )
+    figure.update_yaxes(title=f"for {winner}, against {rival}", zeroline=False)
+    return colours.styled(figure, 400)
+
+
+def softmax_line(logits: np.ndarray, probabilities: np.ndarray, label: int) -> str:
+    """One class's share of the sum, in KaTeX."""
+    terms = np.exp(logits.astype(float))
+    share = probabilities[label]
+    shown = f"{share:.4f}" if share >= 1e-4 else latex_size(share)
+    return (rf"\frac{{e^{{{logits[label]:.2f}}}}}{{{latex_size(terms.sum())}}} = "
+            rf"\frac{{{latex_size(terms[label])}}}{{{latex_size(terms.sum())}}} = {shown}")
+
+
+def latex_size(value: float) -> str:
+    mantissa, _, power = size(value).replace(",", r"{,}").partition("e")
+    return rf"{mantissa} \cdot 10^{{{int(power)}}}" if power else mantissa
