@@ -57,13 +57,13 @@ def test_endless_scribbling_still_fits_into_a_link():
 def test_a_sample_is_the_test_set_s_digit():
     seven = drawing.from_code("s0")
     assert (seven.kind, seven.label) == ("sample", 7)
-    assert seven.ink().image.shape == (28, 28)
+    assert seven.image().shape == (28, 28)
 
 
 def test_a_picture_travels_without_loss():
     picture = np.random.default_rng(0).integers(0, 256, (28, 28)).astype(np.uint8)
     shared = drawing.from_picture(picture)
-    assert np.array_equal(drawing.from_code(shared.code).ink().image, picture)
+    assert np.array_equal(drawing.from_code(shared.code).image(), picture)
 
 
 @pytest.mark.parametrize("code", [
@@ -89,6 +89,6 @@ def test_strokes_come_back_to_the_canvas_as_paths():
 @pytest.mark.parametrize("preset", ["article", "cifar", "base"])
 def test_a_drawing_fits_every_model(preset):
     config = PRESETS[preset]
-    fitted = drawing.for_model(Drawing("s0").ink().image, config)
+    fitted = drawing.for_model(Drawing("s0").image(), config)
     assert fitted.shape == (config.image_size,) * 2 + ((3,) if config.channels == 3 else ())
     assert fitted.max() > 100

@@ -51,10 +51,16 @@ class Drawing:
         return None if self.sample is None else int(data.load("mnist", "test")[1][self.sample])
 
     def ink(self) -> ink.Ink | None:
+        """How pen strokes became a picture; None for a picture that came whole, and for strokes without ink."""
+        return ink.from_strokes(self.strokes, SIDE) if self.strokes else None
+
+    def image(self) -> np.ndarray | None:
+        """The 28x28 that a model reads; None if there is nothing to see on it."""
         if self.kind == "strokes":
-            return ink.from_strokes(self.strokes, SIDE)
+            found = self.ink()
+            return found and found.image
         image = data.load("mnist", "test")[0][self.sample] if self.kind == "sample" else _unpack(self.code[1:])
-        return ink.Ink(image, ()) if image.any() else None
+        return image if image.any() else None
 
 
 def from_strokes(strokes) -> Drawing | None:

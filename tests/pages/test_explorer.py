@@ -36,13 +36,13 @@ def test_without_a_drawing_every_page_invites(shipped, open_app, page):
 
 def test_the_page_names_what_the_model_says(shipped, open_app):
     model = shipped(SMALL)
-    expected = trace_image(model, drawing.from_code(SEVEN).ink().image)
+    expected = trace_image(model, drawing.from_code(SEVEN).image())
     assert f"It reads a **{expected.prediction}**" in words(open_app(d=SEVEN))
 
 
 def test_numbers_on_the_attention_page_are_those_of_the_trace(shipped, open_app):
     model = shipped(SMALL)
-    trace = trace_image(model, drawing.from_code(SEVEN).ink().image)
+    trace = trace_image(model, drawing.from_code(SEVEN).image())
     visitor = open_app("attention", d=SEVEN, layer="2", head="3", token="5")
     row = trace.blocks[1].pattern[2, 5]
     best = np.sort(row[1:])[-3:].sum()
@@ -54,7 +54,7 @@ def test_numbers_on_the_attention_page_are_those_of_the_trace(shipped, open_app)
 
 def test_numbers_on_the_embedding_page_are_those_of_the_trace(shipped, open_app):
     model = shipped(SMALL)
-    trace = trace_image(model, drawing.from_code(SEVEN).ink().image)
+    trace = trace_image(model, drawing.from_code(SEVEN).image())
     visitor = open_app("embedding", d=SEVEN, token="6")
     assert f"= {trace.patch_embeddings[5, 0]:.4f}" in words(visitor)
 

@@ -67,7 +67,7 @@ def _backdrop() -> str:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _paper(code: str, strength: float) -> str:
-    image = drawings.Drawing(code).ink().image * strength if code else np.zeros((28, 28))
+    image = drawings.Drawing(code).image() * strength if code else np.zeros((28, 28))
     return colours.data_uri(draw.enlarged(image, drawings.SIDE))
 
 

@@ -34,17 +34,28 @@ def sentence(view) -> str:
 
 def steps() -> None:
     """From the canvas to 28x28, in pictures."""
-    found = current_ink()
-    if found is None:
+    pictures = step_pictures()
+    if not pictures:
         st.markdown("#### From your pen to 28 x 28")
         st.markdown("Your ink is cropped, scaled and centred, as the makers of MNIST did with theirs. "
                     "The pictures appear here.")
         return
-    pictures = [(step.name, step.image) for step in found.steps] or [("centred", found.image)]
     columns = st.columns(2)
-    for number, (name, image) in enumerate(pictures):
+    for number, (name, image) in enumerate(pictures.items()):
         with columns[number % 2]:
             show_step(name, image)
+
+
+def step_pictures() -> dict[str, np.ndarray]:
+    chosen = state.get().drawing
+    if chosen is None:
+        return {}
+    code, photographed = st.session_state.get("photo", (None, None))
+    found = photographed if code == chosen.code else chosen.ink()
+    if found is not None:
+        return {step.name: step.image for step in found.steps}
+    image = models.image_of(chosen)
+    return {} if image is None else {"centred": image}
 
 
 def show_step(name: str, image: np.ndarray) -> None:
@@ -60,14 +71,6 @@ def show_step(name: str, image: np.ndarray) -> None:
         f"<div style='position:absolute;inset:0;{grid}'></div></div></div>"
         f"<figcaption style='font-size:.9rem;margin:.2rem 0 .6rem'>{CAPTIONS[name]}</figcaption></figure>"
     )
-
-
-def current_ink() -> ink.Ink | None:
-    chosen = state.get().drawing
-    if chosen is None:
-        return None
-    code, photographed = st.session_state.get("photo", (None, None))
-    return photographed if code == chosen.code else models.ink_of(chosen)
 
 
 def answer(view) -> None:

@@ -77,7 +77,7 @@ def pages() -> dict[str, "st.Page"]:
 def current_view() -> View | None:
     """The visitor's drawing in the visitor's model; None while there is no ink on the canvas."""
     choice = state.get()
-    if choice.drawing is None or models.ink_of(choice.drawing) is None:
+    if choice.drawing is None or models.image_of(choice.drawing) is None:
         return None
     try:
         model, story = models.load(choice.model)

@@ -5,7 +5,6 @@ import gc
 import streamlit as st
 
 from vit.drawing import Drawing, for_model
-from vit.ink import Ink
 
 DEFAULT = "explorer"
 NAMES = {"explorer": "explorer · trained", "untrained": "untrained · random weights"}
@@ -49,9 +48,9 @@ def trace(model_id: str, drawing: Drawing):
     from vit.trace import trace_image
 
     model, _ = load(model_id)
-    return trace_image(model, for_model(ink_of(drawing).image, model.config))
+    return trace_image(model, for_model(image_of(drawing), model.config))
 
 
 @st.cache_resource(max_entries=200, show_spinner=False)
-def ink_of(drawing: Drawing) -> Ink | None:
-    return drawing.ink()
+def image_of(drawing: Drawing):
+    return drawing.image()

@@ -1,0 +1,197 @@
+"""Drawing and walking through the app as a visitor does."""
+
+import re
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from vit import checkpoints, drawing
+from vit.trace import trace_image
+
+PATH = ("Draw", "Patches", "Embedding", "Attention", "Layers", "Logits")
+
+
+@pytest.fixture(scope="module")
+def model():
+    return checkpoints.load("explorer")
+
+
+def settled(page):
+    """Until Streamlit has nothing more to send."""
+    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
+    expect(page.locator("[data-stale=true]")).to_have_count(0)
+    assert page.locator("[data-testid=stException]").count() == 0
+
+
+def draw(page, *strokes):
+    """Strokes on the canvas, with the mouse; points in canvas pixels."""
+    canvas = page.locator("canvas.upper-canvas")
+    expect(canvas).to_be_visible()
+    canvas.scroll_into_view_if_needed()
+    box = canvas.bounding_box()
+    for stroke in strokes:
+        (x, y), *others = stroke
+        page.mouse.move(box["x"] + x, box["y"] + y)
+        page.mouse.down()
+        for x, y in others:
+            page.mouse.move(box["x"] + x, box["y"] + y, steps=8)
+        page.mouse.up()
+
+
+SEVEN = [(90, 80), (240, 80), (160, 270)]
+
+
+def drawn_code(page) -> str:
+    expect(page).to_have_url(re.compile(r"[?&]d="))
+    return re.search(r"[?&]d=([^&]+)", page.url)[1]
+
+
+def traced(page, model):
+    return trace_image(model, drawing.from_code(drawn_code(page)).image())
+
+
+def open_with_a_seven(page, app_url):
+    page.goto(app_url)
+    draw(page, SEVEN)
+    expect(page.locator("[data-testid=answer]")).to_be_visible()
+    settled(page)
+
+
+def test_a_drawn_digit_is_read_as_the_model_reads_it(page, app_url, model):
+    open_with_a_seven(page, app_url)
+    trace = traced(page, model)
+    expect(page.locator("[data-testid=answer]")).to_have_text(str(trace.prediction))
+    expect(page.get_by_text(f"{trace.probabilities.max():.1%}").first).to_be_visible()
+
+
+def test_a_stroke_in_the_upper_right_corner_is_ink_too(page, app_url):
+    page.goto(app_url)
+    draw(page, [(320, 8), (250, 20), (200, 120)])
+    assert drawing.from_code(drawn_code(page)).strokes[0][0][0] > 300
+
+
+def test_undo_and_clear(page, app_url):
+    open_with_a_seven(page, app_url)
+    draw(page, [(110, 170), (220, 170)])
+    expect(page).to_have_url(re.compile(r"d=p[\w-]+\.[\w-]+"))
+    page.get_by_role("button", name="Undo").click()
+    expect(page).not_to_have_url(re.compile(r"\.[\w-]{3}"))
+    page.get_by_role("button", name="Clear").click()
+    expect(page.locator("[data-testid=answer]")).to_have_count(0)
+    expect(page).not_to_have_url(re.compile(r"d=p"))
+
+
+def test_a_drawing_can_be_continued_after_a_visit_to_another_page(page, app_url):
+    open_with_a_seven(page, app_url)
+    before = drawn_code(page)
+    page.get_by_role("button", name="Next").click()
+    expect(page.get_by_role("heading", name="How does a picture become words?")).to_be_visible()
+    page.get_by_role("button", name="Back").click()
+    draw(page, [(110, 170), (220, 170)])
+    expect(page).to_have_url(re.compile(re.escape(before) + r"\.[\w-]+"))
+
+
+def test_a_reload_brings_the_drawing_back(page, app_url):
+    open_with_a_seven(page, app_url)
+    before, answer = drawn_code(page), page.locator("[data-testid=answer]").inner_text()
+    page.reload()
+    expect(page.locator("[data-testid=answer]")).to_have_text(answer)
+    assert drawn_code(page) == before
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_next_walks_through_all_pages_without_a_scroll_bar_to_the_side(new_page, app_url, width):
+    page = new_page(width)
+    open_with_a_seven(page, app_url)
+    for title in PATH[1:]:
+        page.get_by_role("button", name=f"Next: {title}").click()
+        expect(page.get_by_role("button", name=re.compile("Back"))).to_be_visible()
+        settled(page)
+        overflow = page.locator("[data-testid=stMain]").evaluate("e => e.scrollWidth - e.clientWidth")
+        assert overflow <= 0, title
+
+
+def test_the_arrow_keys_walk_too(page, app_url):
+    open_with_a_seven(page, app_url)
+    page.keyboard.press("ArrowRight")
+    expect(page.get_by_role("heading", name="How does a picture become words?")).to_be_visible()
+    settled(page)
+    page.keyboard.press("ArrowLeft")
+    expect(page.get_by_role("heading", name="What does the model see?")).to_be_visible()
+
+
+def click_cell(page, alt, row, column, rows, columns):
+    picture = page.get_by_alt_text(alt)
+    expect(picture).to_be_visible()
+    picture.scroll_into_view_if_needed()
+    box = picture.bounding_box()
+    page.mouse.click(box["x"] + (column + 0.5) * box["width"] / columns, box["y"] + (row + 0.5) * box["height"] / rows)
+
+
+def test_clicking_a_patch_shows_its_numbers(page, app_url, model):
+    page.goto(f"{app_url}/patches?d=s0")
+    click_cell(page, "your digit, cut into 49 patches", 2, 3, 7, 7)
+    expect(page.get_by_role("heading", name="Patch 18: row 3, column 4")).to_be_visible()
+    settled(page)
+    trace = trace_image(model, drawing.from_code("s0").image())
+    formula = page.locator(".katex-mathml annotation", has_text="x_p^{18} =").text_content()
+    shown = [float(number) for number in re.findall(r"-?\d+\.\d+", formula)]
+    assert shown == pytest.approx(np.round(trace.patches[17], 2).tolist(), abs=1e-6)
+
+
+def test_clicking_a_map_chooses_its_layer_and_head_everywhere(page, app_url, model):
+    page.goto(f"{app_url}/attention?d=s0")
+    click_cell(page, "where CLS looks, in every head of every layer", 6, 4, 10, 16)
+    expect(page).to_have_url(re.compile(r"layer=7.*head=5|head=5.*layer=7"))
+    expect(page.get_by_label("layer, of 10")).to_have_value("7")
+    trace = trace_image(model, drawing.from_code("s0").image())
+    row = trace.blocks[6].pattern[4, 0]
+    best = np.sort(row[1:])[-3:].sum()
+    expect(page.get_by_text(f"spends {best:.0%} of CLS's attention")).to_be_visible()
+
+
+def test_the_token_chosen_on_one_page_is_chosen_on_the_next(page, app_url):
+    page.goto(f"{app_url}/patches?d=s0")
+    click_cell(page, "your digit, cut into 49 patches", 4, 2, 7, 7)
+    expect(page.get_by_role("heading", name="Patch 31: row 5, column 3")).to_be_visible()
+    page.get_by_role("button", name="Next: Embedding").click()
+    expect(page.get_by_text("The 16 numbers of patch 31 are multiplied")).to_be_visible()
+
+
+def test_a_shared_link_opens_the_same_view_in_another_browser(page, new_page, app_url):
+    open_with_a_seven(page, app_url)
+    for title in PATH[1:4]:
+        page.get_by_role("button", name=f"Next: {title}").click()
+    click_cell(page, "where CLS looks, in every head of every layer", 3, 9, 10, 16)
+    expect(page).to_have_url(re.compile("head=10"))
+    settled(page)
+    page.get_by_role("button", name="Share").click()
+    link = page.locator("[data-testid=stPopoverBody] code").text_content().strip()
+    sentence = page.get_by_text("of CLS's attention").inner_text()
+
+    friend = new_page()
+    friend.goto(link)
+    expect(friend.get_by_text("of CLS's attention")).to_have_text(sentence)
+    assert drawn_code(friend) == drawn_code(page)
+
+
+def test_a_finger_draws_and_does_not_scroll_the_page(new_page, app_url):
+    page = new_page(390, has_touch=True, is_mobile=True)
+    page.goto(app_url)
+    canvas = page.locator("canvas.upper-canvas")
+    expect(canvas).to_be_visible()
+    settled(page)
+    box = canvas.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= 390
+    before = page.locator("[data-testid=stMain]").evaluate("e => e.scrollTop")
+    touch = page.context.new_cdp_session(page)
+    x = box["x"] + 170
+    touch.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": box["y"] + 280}]})
+    for step in range(1, 11):
+        point = {"x": x, "y": box["y"] + 280 - 22 * step}
+        touch.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": [point]})
+    touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    expect(page.locator("[data-testid=answer]")).to_be_visible()
+    assert page.locator("[data-testid=stMain]").evaluate("e => e.scrollTop") == before
