@@ -137,13 +137,14 @@ def layer_norm() -> None:
 
 
 def all_tokens() -> None:
-    maps, longest = layers.added_maps(sizes, token, layer)
-    st.markdown("How much do **attention** (top) and the **MLP** (bottom) add to each token? One map per "
-                "block, with CLS as the strip above its patches. Click a cell to choose block and token.")
+    maps = layers.added_maps(sizes, token, layer)
+    st.markdown("To whom do **attention** (top) and the **MLP** (bottom) add most? One map per block, with "
+                "CLS as the strip above its patches. Point at a cell to read it, click to choose it.")
     parts.grid_picture(
         maps.picture.pixels, maps.picture.rows, maps.picture.columns, key="added_maps", width=1400,
         lines=False, alt="what each block adds to each token", labels=maps.picture.labels,
-        on_choose=choose_on(maps, 0), scale=(colours.WARM, 0, longest, "length added, one scale for all"),
+        on_choose=choose_on(maps, 0),
+        scale=(colours.WARM, "0", "most", "length added, each map on its own scale"),
     )
 
 

@@ -83,10 +83,9 @@ with maths:
 st.subheader(f"Why {winner} and not {rival}?", anchor=False)
 shares = explain.contributions(trace, model, winner, rival)
 st.markdown(f"CLS at the end is the sum of all that the blocks have added, so the lead of {winner} over "
-            f"{rival} is a sum too. Each bar is what one part put into it: **attention** plain, **MLP** "
-            f"hatched; red for {winner}, blue for {rival}.")
-parts.chart(logits.contributions(shares, winner, rival, dark), key="contributions",
-            alt=f"what each part of the model contributed to {winner} against {rival}")
+            f"{rival} is a sum too. Each block puts in two parts, first attention, then its MLP: red for "
+            f"{winner}, blue for {rival}. Each bar starts where the one before it ended.")
+st.html(logits.waterfall(shares, dark))
 attention, mlp = shares.attention.sum(), shares.mlp.sum()
 parts.equation(
     rf"\text{{logit}}_{{{winner}}} - \text{{logit}}_{{{rival}}} = z_0 + \sum \text{{attention}} + "

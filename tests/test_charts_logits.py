@@ -54,7 +54,7 @@ def test_the_products_of_the_reading_sum_to_the_logit(trace, small_model):
     strongest = np.abs(lines).argmax(1)
     for number, column in enumerate(strongest):  # each row reaches the end of its own scale
         end = colours.paint(np.sign(lines[number, column]), colours.signed(False), -1, 1)
-        np.testing.assert_array_equal(pixels[number * 64, column * 8], end)
+        np.testing.assert_array_equal(pixels[number * 8, column], end)
 
 
 def test_the_table_shows_all_logits_their_exponentials_and_their_sum(trace):
@@ -89,28 +89,35 @@ def test_the_softmax_line_ends_with_the_models_probability(trace):
         assert rf"e^{{{trace.logits[label]:.2f}}}" in line
 
 
-def test_contributions_are_stacked_from_nothing_to_the_total(shares):
-    bars = logits.contributions(shares, 3, 8, dark=False).data[0]
-    *bases, base_of_total = bars.base
-    *heights, total = bars.y
-    assert bases[0] == base_of_total == 0
-    np.testing.assert_allclose(np.add(bases[:-1], heights[:-1]), bases[1:])
-    assert bases[-1] + heights[-1] == pytest.approx(total) == pytest.approx(shares.total)
+def bars_of(html):
+    """(left, right, colour) of each bar, in percent of its row."""
+    found = re.findall(r"left:([\d.]+)%;width:([\d.]+)%;min-width:2px;background:(#\w+)", html)
+    return [(float(left), float(left) + float(width), colour) for left, width, colour in found]
 
 
-def test_contributions_come_in_the_order_of_the_model(shares):
-    names, values = logits.steps(shares)
-    assert names == [
-        "CLS and its position", "block 1, attention", "block 1, MLP", "block 2, attention", "block 2, MLP",
-        "block 3, attention", "block 3, MLP", "the same for every drawing",
-    ]
-    assert list(values) == [
-        shares.embedding, shares.attention[0], shares.mlp[0], shares.attention[1], shares.mlp[1],
-        shares.attention[2], shares.mlp[2], shares.constant,
+def test_parts_come_in_the_order_of_the_model(shares):
+    assert logits.steps(shares) == [
+        ("z₀", (shares.embedding,)), ("1", (shares.attention[0], shares.mlp[0])),
+        ("2", (shares.attention[1], shares.mlp[1])), ("3", (shares.attention[2], shares.mlp[2])),
+        ("fixed", (shares.constant,)),
     ]
 
 
-def test_for_is_red_and_against_is_blue(shares):
+def test_each_bar_of_the_waterfall_starts_where_the_last_ended(shares):
+    values = [value for _, values in logits.steps(shares) for value in values]
+    sums = np.cumsum([0, *values])
+    places = (sums - sums.min()) / (sums.max() - sums.min()) * 100
+    *bars, total = bars_of(logits.waterfall(shares, dark=False))
     blue, red = logits.poles(False)
-    bars = logits.contributions(shares, 3, 8, dark=False).data[0]
-    assert list(bars.marker.color[:-1]) == [red if value >= 0 else blue for value in bars.y[:-1]]
+    assert len(bars) == 8
+    for number, (left, right, colour) in enumerate(bars):
+        assert (left, right) == pytest.approx(sorted(places[number : number + 2]), abs=0.02)
+        assert colour == (red if values[number] >= 0 else blue)
+    assert total[:2] == pytest.approx(sorted([places[0], places[-1]]), abs=0.02)
+
+
+def test_the_waterfall_writes_every_part_and_the_total(shares):
+    html = logits.waterfall(shares, dark=True)
+    for value in (shares.embedding, *shares.attention, *shares.mlp, shares.constant):
+        assert f">{logits.with_sign(value)}<" in html
+    assert f">{logits.plain(shares.total)}<" in html

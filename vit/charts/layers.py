@@ -131,18 +131,18 @@ def token_maps(painted: np.ndarray, token: int, chosen: int, describe: Callable[
     return TokenMaps(Picture(pixels, *cells.shape[:2], labels, {}), grid)
 
 
-def added_maps(sizes: Added, token: int, layer: int) -> tuple[TokenMaps, float]:
-    """What attention (top) and the MLP (bottom) add to every token in every block; and the longest of all."""
+def added_maps(sizes: Added, token: int, layer: int) -> TokenMaps:
+    """What attention (top) and MLP (bottom) add to every token in every block; each map on its own scale."""
     shares = np.stack([sizes.attention, sizes.mlp])
     added = shares * sizes.before
-    longest = float(added.max()) or 1.0
+    most = added.max(-1, keepdims=True)
 
     def describe(part, number, where):
         return (f"block {number + 1}, {token_word(where)}\n{('attention', 'MLP')[part]} adds "
                 f"{added[part, number, where]:.2f}\n= {shares[part, number, where]:.0%} of its length before")
 
-    painted = colours.paint(added, colours.WARM, 0, longest)
-    return token_maps(painted, token, layer, describe), longest
+    painted = colours.paint(added / np.where(most > 0, most, 1), colours.WARM, 0, 1)
+    return token_maps(painted, token, layer, describe)
 
 
 def similarity_maps(similarity: np.ndarray, token: int, layer: int, dark: bool) -> TokenMaps:
@@ -175,7 +175,7 @@ def addition(block: BlockTrace, token: int, dark: bool) -> tuple[np.ndarray, np.
     values = np.stack([step[token] for step in steps])
     limit = colours.limit_of(values)
     pixels = colours.paint(values, colours.signed(dark), -limit, limit)
-    return pixels.repeat(64, 0).repeat(8, 1), values, limit
+    return pixels.repeat(8, 0), values, limit
 
 
 def addition_names(layer: int) -> list[str]:
@@ -190,7 +190,7 @@ def mlp_mosaic(hidden: np.ndarray, dark: bool) -> Picture:
     limit = colours.limit_of(hidden)
     cells = colours.paint(hidden.reshape(-1, columns), colours.signed(dark), -limit, limit)
     labels = [f"unit {unit + 1}: {value:.3f}" for unit, value in enumerate(hidden)]
-    return Picture(cells.repeat(CELL, 0).repeat(CELL, 1), len(hidden) // columns, columns, labels, {})
+    return Picture(cells, len(hidden) // columns, columns, labels, {})
 
 
 def path(cls: ClsPath) -> str:

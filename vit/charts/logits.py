@@ -1,7 +1,6 @@
 """Pictures of the answer: how it grows from block to block, how it is read from CLS, and who is for it."""
 
 import numpy as np
-import plotly.graph_objects as go
 
 from vit.charts import colours
 from vit.charts.layers import Picture, outline
@@ -54,7 +53,7 @@ def reading(cls_out: np.ndarray, row: np.ndarray) -> np.ndarray:
 def bar_codes(rows: np.ndarray, dark: bool) -> np.ndarray:
     """Each row as stripes on its own scale around 0."""
     scaled = np.stack([row / colours.limit_of(row) for row in rows])
-    return colours.paint(scaled, colours.signed(dark), -1, 1).repeat(64, 0).repeat(8, 1)
+    return colours.paint(scaled, colours.signed(dark), -1, 1).repeat(8, 0)
 
 
 def softmax_table(logits: np.ndarray, probabilities: np.ndarray, label: int, dark: bool) -> str:
@@ -125,43 +124,66 @@ def plain(value: float) -> str:
     return f"{value:.2f}".replace("-", "−")
 
 
-def steps(shares: Contributions) -> tuple[list[str], np.ndarray]:
-    """Every contribution in the order of the model, with its name."""
-    names, values = ["CLS and its position"], [shares.embedding]
-    for number, (attention, mlp) in enumerate(zip(shares.attention, shares.mlp, strict=True), start=1):
-        names += [f"block {number}, attention", f"block {number}, MLP"]
-        values += [attention, mlp]
-    return [*names, "the same for every drawing"], np.array([*values, shares.constant])
+def steps(shares: Contributions) -> list[tuple[str, tuple[float, ...]]]:
+    """Who adds what, in the order of the model; a block adds twice, by attention and by its MLP."""
+    blocks = enumerate(zip(shares.attention, shares.mlp, strict=True), start=1)
+    return [("z₀", (shares.embedding,)), *((str(number), both) for number, both in blocks),
+            ("fixed", (shares.constant,))]
 
 
-def contributions(shares: Contributions, winner: int, rival: int, dark: bool) -> go.Figure:
-    """Step by step from 0 to the difference of two logits: attention plain, MLP hatched."""
-    names, values = steps(shares)
-    depth = len(shares.attention)
-    starts = np.concatenate([[0], values.cumsum()[:-1]])
-    blocks = np.arange(1, depth + 1)
-    places = [0, *np.column_stack([blocks - 0.2, blocks + 0.2]).ravel(), depth + 1, depth + 2]
-    heights, bases = [*values, shares.total], [*starts, 0]
-    blue, red = poles(dark)
-    figure = go.Figure(go.Bar(
-        x=places, y=heights, base=bases, width=[0.6, *[0.38] * (2 * depth), 0.6, 0.6],
-        marker={
-            "color": [*(red if value >= 0 else blue for value in values), colours.ACCENT],
-            "pattern": {"shape": ["", *["", "/"] * depth, "", ""], "solidity": 0.35, "size": 7},
-        },
-        text=[plain(height) for height in heights], textposition="outside", textangle=0, cliponaxis=False,
-        textfont={"size": 13},
-        customdata=[*names, f"logit {winner} − logit {rival}"],
-        hovertemplate="%{customdata}: %{text}<extra></extra>",
-    ))
-    figure.add_hline(0, line={"color": colours.CALM, "width": 1})
-    figure.update_xaxes(
-        tickvals=[0, *blocks, depth + 1, depth + 2],
-        ticktext=["z₀", *map(str, blocks), "fixed", "total"],
-        title="block", showgrid=False,
+def waterfall(shares: Contributions, dark: bool) -> str:
+    """From 0 to the difference of two logits, a line per block: each bar starts where the last ended."""
+    sums = np.cumsum([0, *(value for _, values in steps(shares) for value in values)])
+    low, high = float(sums.min()), float(sums.max())
+    lines, done = waterfall_row("block", ("attention", "MLP"), "", "so far", "opacity:.75"), 0
+    for name, values in steps(shares):
+        bars = zero(low, high)
+        for place, value in enumerate(values):
+            colour = poles(dark)[int(value >= 0)]
+            bars += bar(sums[done], sums[done + 1], low, high, colour, place, len(values))
+            done += 1
+        lines += waterfall_row(name, tuple(map(with_sign, values)), bars, plain(sums[done]))
+    lines += waterfall_row(
+        "all", (with_sign(shares.attention.sum()), with_sign(shares.mlp.sum())),
+        zero(low, high) + bar(0, shares.total, low, high, colours.ACCENT), plain(shares.total),
+        "border-top:1px solid currentColor;font-weight:700",
     )
-    figure.update_yaxes(title=f"for {winner}, against {rival}", zeroline=False)
-    return colours.styled(figure, 400)
+    return (
+        "<div style='display:grid;grid-template-columns:auto auto auto minmax(2rem,1fr) auto;column-gap:.9em;"
+        "font-variant-numeric:tabular-nums;font-size:clamp(.8rem,2.2vw,1.05rem);line-height:1.6rem'>"
+        f"{lines}</div>"
+    )
+
+
+def waterfall_row(name: str, values: tuple[str, ...], bars: str, so_far: str, style: str = "") -> str:
+    span = 2 // len(values)  # what is neither attention nor MLP stands under both
+    side = "right" if span == 1 else "center"
+    numbers = "".join(
+        f"<span style='grid-column:span {span};text-align:{side}'>{value}</span>"
+        for value in values
+    )
+    return (f"<div style='{ROW};{style}'><span>{name}</span>{numbers}<span style='position:relative;"
+            f"height:1.5rem'>{bars}</span><span style='text-align:right'>{so_far}</span></div>")
+
+
+def bar(
+    start: float, end: float, low: float, high: float, colour: str, place: int = 0, places: int = 1
+) -> str:
+    """A bar in a row that goes from low to high; several share its height."""
+    span, height = (high - low) or 1, 84 / places
+    left, width = (min(start, end) - low) / span * 100, abs(end - start) / span * 100
+    return (f"<span style='position:absolute;top:{8 + place * height:.0f}%;height:{height:.0f}%;"
+            f"left:{left:.2f}%;width:{width:.2f}%;min-width:2px;background:{colour}'></span>")
+
+
+def zero(low: float, high: float) -> str:
+    left = -low / ((high - low) or 1) * 100
+    return (f"<span style='position:absolute;top:0;height:100%;left:{left:.2f}%;width:1px;"
+            f"background:{colours.CALM}'></span>")
+
+
+def with_sign(value: float) -> str:
+    return f"{value:+.2f}".replace("-", "−")
 
 
 def softmax_line(logits: np.ndarray, probabilities: np.ndarray, label: int) -> str:
