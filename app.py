@@ -11,6 +11,8 @@ here = next(name for name, candidate in pages.items() if candidate == page)
 
 st.session_state.page = here
 state.restore()
+if asked := st.session_state.pop("asked_page", None):
+    frame.go_to(asked)
 frame.sidebar(here)
 if here != "draw":
     canvas.left()

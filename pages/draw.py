@@ -5,6 +5,7 @@ import streamlit as st
 from vit import drawing
 from vit.ui import canvas, digits, frame, parts
 
+frame.enter("draw")
 view = frame.current_view()
 if view is None:
     frame.title("What does the model see?", "Draw a digit from 0 to 9, or pick one. The model reads along.")

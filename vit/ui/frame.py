@@ -97,8 +97,17 @@ def is_dark() -> bool:
     return st.context.theme.type == "dark"
 
 
+def enter(page: str) -> None:
+    """Go through app.py. Until it has run once, Streamlit takes pages/ for scripts of their own: who opens a
+    link to a page as the first visitor of a server would get that page without its frame."""
+    if not st.session_state.get("restored"):
+        st.session_state.asked_page = page
+        st.switch_page("app.py", query_params=st.query_params.to_dict())
+
+
 def begin(page: str) -> View:
     """The view of this page; without a drawing an invitation stands in its place."""
+    enter(page)
     view = current_view()
     if view is None:
         title("Nothing to look at yet",

@@ -43,19 +43,17 @@ def draw(drawing: Drawing | None) -> None:
 
 def restore() -> None:
     """At a session's first run: what the link asks for, and a polite sentence where it makes no sense."""
-    if "notices" in st.session_state:
+    if st.session_state.get("restored"):
         return
-    asked = st.query_params
+    asked = st.query_params.to_dict()
     st.session_state.notices = []
-    choose(drawing=None, model=models.DEFAULT, layer=0, head=0, token=0)
     st.session_state.hidden = frozenset(asked.get("hide", "").split(",")) & set(HIDEABLE)
+    choose(drawing=None, model=asked.get("model", models.DEFAULT), layer=0, head=0, token=0)
     if "d" in asked:
         try:
-            st.session_state.drawing = drawings.from_code(asked["d"])
+            choose(drawing=drawings.from_code(asked["d"]))
         except drawings.BadDrawing as error:
             notice(f"{error} You start with an empty canvas.")
-    if "model" in asked:
-        choose(model=asked["model"])
     for name in COUNTED:
         if name not in asked:
             continue
@@ -63,6 +61,7 @@ def restore() -> None:
             choose(**{name: max(0, int(asked[name]) - (name != "token"))})
         else:
             notice(f"The link asks for a {name} that does not exist. You start with the first.")
+    st.session_state.restored = True  # last: a run that is cut off before this begins anew
 
 
 def notice(sentence: str) -> None:
