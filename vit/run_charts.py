@@ -170,9 +170,9 @@ def per_class(report: dict) -> np.ndarray:
 
 
 def class_bars(plain: dict, flips: dict, names: Sequence[str]) -> dict:
-    """Accuracy per digit, in pairs, with the difference under each."""
+    """Accuracy per digit, in pairs, with the change that flips bring under each."""
     ours, theirs = per_class(plain), per_class(flips)
-    categories = [f"{name}\n{number(a - b)}" for name, a, b in zip(names, ours, theirs, strict=True)]
+    categories = [f"{name}\n{number(b - a)}" for name, a, b in zip(names, ours, theirs, strict=True)]
     series = [
         {
             "type": "bar", "name": NAMES[flip], "data": [round(float(value), 1) for value in values],

@@ -379,13 +379,20 @@ def what_changed(now: TrainConfig, before: TrainConfig) -> str:
         for field in fields(part):
             old, new = getattr(old_part, field.name), getattr(part, field.name)
             if field.name not in skip and old != new:
-                changes.append(f"{field.name.replace('_', ' ')} {in_words(old)} → {in_words(new)}")
+                changes.append(change_in_words(field.name, old, new))
     return ", ".join(changes) or "nothing: the same run again"
 
 
-def in_words(value) -> str:
-    if isinstance(value, bool) or value is None:
-        return {True: "on", False: "off", None: "none"}[value]
+def change_in_words(name: str, old, new) -> str:
+    without = {"train_images": "all", "stop_patience": "never"}.get(name, "none")
+    return f"{name.replace('_', ' ')} {in_words(old, without)} → {in_words(new, without)}"
+
+
+def in_words(value, without: str) -> str:
+    if value is None:
+        return without
+    if isinstance(value, bool):
+        return "on" if value else "off"
     if isinstance(value, float):
         return f"{value:g}"
     return f"{value:,}" if isinstance(value, int) else str(value)

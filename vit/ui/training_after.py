@@ -12,6 +12,7 @@ import streamlit as st
 from vit import run_charts, run_exports, runs
 from vit.charts import attention, embedding
 from vit.charts.colours import data_uri
+from vit.config import TrainConfig
 from vit.run_charts import AXES, NAMES, Line
 from vit.runs import Run
 from vit.ui import frame, models, state, training_live
@@ -34,7 +35,7 @@ def epochs(pair_id: str) -> None:
     else:
         kept = st.session_state.get("train_epoch")
         stem = st.select_slider("after epoch", stems, value=kept if kept in stems else stems[-1],
-                                format_func=lambda name: int(name.removeprefix("epoch-")))
+                                format_func=lambda name: f"{int(name.removeprefix('epoch-'))}")
         st.session_state.train_epoch = None if stem == stems[-1] else stem
     for column, run in zip(st.columns(len(twins), gap="large"), twins, strict=True):
         with column:
@@ -44,9 +45,12 @@ def epochs(pair_id: str) -> None:
 def one_twin(run: Run, stem: str) -> None:
     path = runs.checkpoint_path(run.id, stem)
     pictures = grown(str(path), path.stat().st_mtime, frame.is_dark(), *digit_to_read(run))
-    st.markdown(f"**{NAMES[run.config.flips].capitalize()}**, after epoch {int(stem.removeprefix('epoch-'))}")
+    upright, mirrored = accuracies(str(path), path.stat().st_mtime, run.config)
+    epoch = int(stem.removeprefix("epoch-"))
+    st.markdown(f"**{NAMES[run.config.flips].capitalize()}**, after epoch {epoch}: it reads {upright:.0%} of "
+                f"upright and **{mirrored:.0%} of mirrored** images.")
     figures = "".join(
-        f"<figure style='margin:0;flex:1 1 150px;max-width:260px'><img src='{source}' alt='{caption}' "
+        f"<figure style='margin:0;flex:1 1 110px;max-width:220px'><img src='{source}' alt='{caption}' "
         "style='width:100%;image-rendering:pixelated;border-radius:4px'>"
         f"<figcaption style='opacity:.75;font-size:.9rem'>{caption}</figcaption></figure>"
         for caption, source in pictures.items()
@@ -75,16 +79,31 @@ def grown(path: str, modified: float, dark: bool, pixels: bytes, shape: tuple[in
     model = checkpoints.load(Path(path))
     image = np.frombuffer(pixels, np.uint8).reshape(shape)
     trace = trace_image(model, image)
-    weights = model.embedding.projection.weight.numpy()
+    filters, limit = embedding.filters(model.embedding.projection.weight.numpy(), model.config.channels, dark)
     similarity = explain.position_similarity(trace.position_embeddings)
     looks = trace.blocks[-1].pattern[:, 0].mean(0)
     return {
-        "filters: what patches are compared with":
-            data_uri(embedding.filters(weights, model.config.channels, dark)[0]),
-        "positions: which ones are alike": data_uri(embedding.position_maps(similarity, dark)),
-        f"where CLS looks in the last block; it answers {trace.prediction}":
+        "Positions: how alike each is to the others, from blue −1 to red 1":
+            data_uri(embedding.position_maps(similarity, dark)),
+        f"Where CLS looks in the last block, brightest is most; it answers {trace.prediction}":
             data_uri(attention.over_digit(image, looks)),
+        f"Filters that patches are compared with, from blue −{limit:.2g} to red {limit:.2g}":
+            data_uri(filters),
     }
+
+
+@st.cache_data(max_entries=100, show_spinner=False)
+def accuracies(path: str, modified: float, config: TrainConfig) -> tuple[float, float]:
+    """How much of 500 validation images a checkpoint reads: as they are, and mirrored."""
+    import torch
+
+    from vit import checkpoints, data
+
+    images, labels = (array[:500] for array in training_live.judged(config, config.validation_images))
+    model = checkpoints.load(Path(path))
+    with torch.inference_mode():
+        answers = [model(data.normalise(pixels)).argmax(1).numpy() for pixels in (images, images[:, :, ::-1])]
+    return tuple(float((answer == labels).mean()) for answer in answers)
 
 
 # Taking a run away
@@ -166,7 +185,8 @@ def compare(newer: list[Run], older: list[Run]) -> None:
     changed = runs.what_changed(newer[0].config, older[0].config)
     st.markdown(f"**From the older run (faded) to the newer:** {changed}.")
     lines = [
-        Line(f"{age}, {NAMES[run.config.flips]}", run.config.flips, runs.feed(run.folder).read(), age == "older")
+        Line(f"{age}, {NAMES[run.config.flips]}", run.config.flips, runs.feed(run.folder).read(),
+             faded=age == "older")
         for age, twins in (("newer", newer), ("older", older)) for run in twins
     ]
     x = st.session_state.get("train_x", "step")

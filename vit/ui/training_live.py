@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import dataclass, replace
+from html import escape
 
 import numpy as np
 import streamlit as st
@@ -118,14 +119,14 @@ def buttons(twins: Twins) -> None:
         going_on = [run.id for run in twins.runs if run.resumable]
         st.button("Resume", icon=":material/play_arrow:", disabled=not going_on, key="train_resume",
                   on_click=lambda: dispatcher().start(*going_on))
-        st.button("One epoch", icon=":material/skip_next:", key="train_step",
-                  disabled=not going_on, help="Train one more epoch, then pause.",
-                  on_click=lambda: one_epoch(twins))
+        st.button("One epoch", icon=":material/skip_next:", key="train_step", disabled=not (busy or going_on),
+                  help="Train to the end of the epoch, then pause.", on_click=lambda: one_epoch(twins))
         st.button("Stop", icon=":material/stop:", key="train_stop",
                   disabled=not (busy or twins.any_in("paused")),
                   on_click=lambda: [runs.stop(run_id) for run_id in ids])
         st.button("Reset", icon=":material/replay:", key="train_reset",
-                  help="Again from the same initial weights.", on_click=lambda: start(twins.config, twins.runs[0].preset))
+                  help="Again from the same initial weights.",
+                  on_click=lambda: start(twins.config, twins.runs[0].preset))
         st.button("New seed", icon=":material/casino:", key="train_seed",
                   help="Other initial weights, another order, other flips.", on_click=lambda: new_seed(twins))
 
@@ -138,7 +139,7 @@ def new_seed(twins: Twins) -> None:
 
 def one_epoch(twins: Twins) -> None:
     for run, reports in zip(twins.runs, twins.reports, strict=True):
-        if run.resumable:
+        if run.resumable or run.active:
             done = int(reports[-1].get("epoch", 0)) if reports else 0
             dispatcher().run_one_epoch(run.id, done)
 
@@ -154,9 +155,9 @@ def headline(twins: Twins, verdicts: tuple[dict, dict] | None) -> None:
         value = f"{run_charts.number(gap.points)}" if gap else "…"
         margin = f"± {(gap.high - gap.low) / 2:.1f}" if gap else ""
         st.html(
-            f"<div style='font-size:3.6rem;font-weight:700;line-height:1;font-variant-numeric:tabular-nums' "
-            f"data-testid='gap'>{value}<span style='font-size:1.3rem;font-weight:400;opacity:.75'> {margin}</span>"
-            "</div>"
+            "<div class='gap' style='font-size:3.6rem;font-weight:700;line-height:1;white-space:nowrap;"
+            f"font-variant-numeric:tabular-nums'>{value}"
+            f"<span style='font-size:1.3rem;font-weight:400;opacity:.75'> {margin}</span></div>"
             "<div style='opacity:.75'>points ahead without flips</div>"
         )
     with words:
@@ -169,7 +170,7 @@ def progress(run: Run, reports: list[dict]) -> None:
     steps = run.config.epochs * -(-number_of_images(run.config) // run.config.batch_size)
     pace = run_charts.pace(reports, steps)
     verdicts = run_charts.of_kind(reports, "validation")
-    parts = [f"**{NAMES[run.config.flips]}**", STATES[run.state]]
+    parts = [f"<b>{NAMES[run.config.flips]}</b>", STATES[run.state]]
     if run.state == "queued":
         parts[1] = f"number {runs.place_in_queue(run)} in the queue"
     elif run.state == "running" and not pace:
@@ -181,8 +182,14 @@ def progress(run: Run, reports: list[dict]) -> None:
     elif pace:
         parts.append(f"trained for {run_charts.duration(pace.seconds)}")
     if run.reason:
-        parts.append(run.reason)
-    st.progress(min(1.0, pace.step / steps) if pace else 0.0, text=" · ".join(parts))
+        parts.append(escape(run.reason))
+    done = min(1.0, pace.step / steps) if pace else 0.0
+    st.html(
+        f"<div>{' · '.join(parts)}</div><div role='progressbar' aria-valuenow='{done:.0%}' "
+        f"style='height:7px;border-radius:4px;background:rgba(128,128,128,.25)'>"
+        f"<div style='height:100%;border-radius:4px;width:{done:.1%};background:{COLOURS[run.config.flips]}'>"
+        "</div></div>"
+    )
 
 
 @st.cache_data(show_spinner=False)
@@ -195,7 +202,7 @@ def number_of_images(config: TrainConfig) -> int:
 
 
 def curves(twins: Twins) -> None:
-    chosen, legend = st.columns([1, 3], vertical_alignment="center")
+    chosen, legend = st.columns([2, 3], vertical_alignment="center")
     x = chosen.segmented_control(
         "Along", AXES, format_func=AXES.get, default="step", required=True, key="train_x",
         persist_state="session", label_visibility="collapsed",
@@ -220,7 +227,7 @@ def curves(twins: Twins) -> None:
 
 def per_class(twins: Twins, verdicts: tuple[dict, dict] | None) -> None:
     thing = "digit" if twins.config.dataset == "mnist" else "class"
-    st.markdown(f"**Who pays?** Accuracy per {thing}, and below it what flips take away")
+    st.markdown(f"**Who pays?** Accuracy per {thing}, and below it the change that flips bring")
     if not verdicts:
         st.caption("Waiting for the first validation of both twins.")
         return
@@ -244,7 +251,7 @@ def batch(twins: Twins) -> None:
             f"alt='the images of step {step}, mirrored ones framed' "
             "style='width:100%;max-width:380px;image-rendering:pixelated;border-radius:6px'>")
     st.caption(
-        f"Step {step:,}, {NAMES[run.config.flips]}: an orange frame marks the {mirrored.sum()} mirrored ones. "
+        f"Step {step:,}, {NAMES[run.config.flips]}: orange frames mark the {mirrored.sum()} mirrored ones. "
         "The other twin gets the same images as they are." if twins.complete else f"Step {step:,}."
     )
 

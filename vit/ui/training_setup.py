@@ -1,6 +1,7 @@
 """What to train: presets first, and every knob for those who want them."""
 
 import time
+from collections.abc import Callable
 from dataclasses import fields, replace
 
 import streamlit as st
@@ -50,12 +51,13 @@ INITIALISATION_NAMES = {
 }
 
 
-def choose() -> tuple[TrainConfig | None, str]:
-    """The visitor's config, or None while it cannot work, and the preset that it began with."""
+def choose(start: Callable[[TrainConfig, str], None]) -> None:
+    """Preset, knobs, and the button that starts twins with them."""
     if "train_preset" not in st.session_state:
         st.session_state.train_preset = "quick"
         fill_knobs()
-    preset = st.segmented_control(
+    row = st.container(horizontal=True, vertical_alignment="center")
+    preset = row.segmented_control(
         "What do you train?", PRESETS, format_func=PRESETS.get, key="train_preset", required=True,
         on_change=fill_knobs, persist_state="session", label_visibility="collapsed",
     )
@@ -64,10 +66,12 @@ def choose() -> tuple[TrainConfig | None, str]:
             config = knobs()
         except ValueError as error:
             st.error(str(error))
-            return None, preset
-    say_what_changes(config, TRAINING_PRESETS[preset])
-    st.caption(f"{STORIES[preset]} {estimate(config)}")
-    return config, preset
+            config = None
+    row.button("Start both twins", type="primary", icon=":material/play_arrow:", disabled=config is None,
+               key="train_start", on_click=start, args=(config, preset))
+    if config:
+        say_what_changes(config, TRAINING_PRESETS[preset])
+        st.caption(f"{STORIES[preset]} {estimate(config)}")
 
 
 def fill_knobs() -> None:
@@ -113,8 +117,8 @@ def knobs() -> TrainConfig:
     chosen = replace(
         TRAINING_PRESETS[st.session_state.train_preset], model=shape, dataset=dataset,
         train_images=train_images, epochs=epochs, batch_size=batch_size, stop_patience=stop_patience,
-        seed=seed, optimizer=optimizer, learning_rate=rate, schedule=schedule, warmup_steps=warmup, weight_decay=decay,
-        initialisation=initialisation, compile=compiled,
+        seed=seed, optimizer=optimizer, learning_rate=rate, schedule=schedule, warmup_steps=warmup,
+        weight_decay=decay, initialisation=initialisation, compile=compiled,
     )
     if data.needs_download(dataset):
         st.caption(f"{data.TITLES[dataset]} is downloaded when you start.")
@@ -133,8 +137,7 @@ def say_what_changes(config: TrainConfig, preset: TrainConfig) -> None:
         for field in fields(now):
             new, old = getattr(now, field.name), getattr(before, field.name)
             if field.name in EFFECTS and new != old:
-                name, effect = field.name.replace("_", " "), EFFECTS[field.name]
-                changes.append(f"- **{name}** {runs.in_words(old)} → {runs.in_words(new)}: {effect}.")
+                changes.append(f"- {runs.change_in_words(field.name, old, new)}: {EFFECTS[field.name]}.")
     if changes:
         st.markdown("You change:\n" + "\n".join(changes))
 
@@ -148,7 +151,7 @@ def estimate(config: TrainConfig) -> str:
     work = config.epochs * (images + (glances + data.VALIDATION_SIZE) / 3)
     return (
         f"{config.model.parameters:,} weights, {config.epochs} epochs of {images:,} images: {at_most}about "
-        f"**{duration(work / speed)}** on this machine, by a measurement of {speed:,.0f} images a second per twin."
+        f"**{duration(work / speed)}** on this machine, where a twin learns {speed:,.0f} images a second."
     )
 
 

@@ -1,0 +1,78 @@
+"""Training as a visitor sees it: points arrive, the pointer reads them, and a page switch disturbs nothing."""
+
+import re
+import time
+
+from playwright.sync_api import expect
+
+PATIENCE = 120_000  # milliseconds; the workers may share the machine with others
+
+
+def open_training(page, app_url):
+    page.goto(app_url)
+    page.get_by_role("link", name="Train").click()
+    expect(page.get_by_role("button", name="Start both twins")).to_be_enabled(timeout=PATIENCE)
+
+
+def steps_shown(page) -> int:
+    shown = page.get_by_text(re.compile(r"^Step [\d,]+")).inner_text()
+    return int(re.search(r"Step ([\d,]+)", shown)[1].replace(",", ""))
+
+
+def hover(page, key: str, part: float = 0.5):
+    """Point into a chart, and give back its tooltip."""
+    chart = page.locator(f".st-key-{key} canvas").first
+    chart.scroll_into_view_if_needed()
+    box = chart.bounding_box()
+    page.mouse.move(box["x"] + part * box["width"], box["y"] + box["height"] / 2)
+    page.mouse.move(box["x"] + part * box["width"] + 3, box["y"] + box["height"] / 2)
+    return page.get_by_text("with flips · training").first
+
+
+def test_start_watch_switch_pages_stop_and_open_in_the_explorer(page, app_url):
+    open_training(page, app_url)
+    page.get_by_role("button", name="Start both twins").click()
+    expect(page.locator(".gap")).to_have_text(re.compile(r"^[+−]\d+\.\d"), timeout=PATIENCE)
+    expect(page.get_by_text("Who pays?")).to_be_visible()
+
+    tooltip = hover(page, "train_accuracy")
+    expect(tooltip).to_be_visible()
+    for name in ("without flips · training", "without flips · validation", "with flips · validation"):
+        expect(page.get_by_text(name).first).to_be_visible()
+    before, scrolled = steps_shown(page), page.locator("[data-testid=stMain]").evaluate("main => main.scrollTop")
+    expect(page.get_by_text(re.compile(r"^Step [\d,]+"))).not_to_have_text(re.compile(rf"^Step {before:,},"))
+    page.wait_for_timeout(1500)
+    expect(tooltip).to_be_visible()  # the chart was redrawn under the pointer, and the values stayed
+    assert page.locator("[data-testid=stMain]").evaluate("main => main.scrollTop") == scrolled
+
+    address = page.url
+    assert "run=" in address
+    before = steps_shown(page)
+    page.get_by_role("link", name="Logits").click()
+    expect(page.get_by_role("button", name="Start both twins")).to_have_count(0)
+    page.wait_for_timeout(1000)
+    page.get_by_role("link", name="Train").click()
+    expect(page.locator(".gap")).to_have_text(re.compile(r"^[+−]\d+\.\d"))
+    assert steps_shown(page) > before
+    assert re.search(r"run=([\w-]+)", page.url)[1] == re.search(r"run=([\w-]+)", address)[1]
+
+    page.get_by_role("button", name="Stop").click()
+    start = time.monotonic()
+    expect(page.get_by_text("stopped · reads")).to_have_count(2)
+    assert time.monotonic() - start < 10  # a second on an idle machine
+
+    page.get_by_role("button", name="Open in the explorer").first.click()
+    expect(page.locator("[data-testid=stSidebar]").get_by_text(re.compile("your run .*plain"))).to_be_visible()
+
+
+def test_another_visitor_sees_the_run_in_the_table_but_starts_with_none_of_their_own(new_page, app_url):
+    first, second = new_page(), new_page(width=390)
+    open_training(first, app_url)
+    first.get_by_role("button", name="Start both twins").click()
+    expect(first.locator(".gap")).to_be_visible()
+    second.goto(f"{app_url}/train")
+    expect(second.get_by_text("All runs on this server")).to_be_visible(timeout=PATIENCE)
+    assert second.locator(".gap").count() == 0
+    assert second.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    first.get_by_role("button", name="Stop").click()
+    expect(first.get_by_text("stopped").first).to_be_visible()
