@@ -59,8 +59,8 @@ def trace_image(model: VisionTransformer, image: np.ndarray, *interventions: Pro
     def record(name: str, block: int | None, value: Tensor) -> Tensor:
         for intervene in interventions:
             value = intervene(name, block, value)
-        kept = value.detach().clone() if name in PARAMETERS else value[0]
-        (outside if block is None else seen[block])[name] = frozen(kept.numpy())
+        kept = value.detach().numpy().copy() if name in PARAMETERS else value.numpy()[0]
+        (outside if block is None else seen[block])[name] = frozen(kept)
         return value
 
     with torch.inference_mode():
@@ -75,6 +75,5 @@ def trace_image(model: VisionTransformer, image: np.ndarray, *interventions: Pro
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
-    array = array.view()
     array.flags.writeable = False
     return array
