@@ -72,8 +72,10 @@ def main():
         print(f"{'top probability':18} {'n':>5} {'mean':>6} {'10 %':>6} {'half':>6} {'90 %':>6} "
               f"{'over .99':>9} {'not sure':>9}")
         print(row("digits", probabilities.max(axis=1), threshold))
-        for group, values in others.items():
-            print(row(group, softmax(values, heat).max(axis=1), threshold))
+        tops = {group: softmax(values, heat).max(axis=1) for group, values in others.items()}
+        print(row("all below", np.concatenate(list(tops.values())), threshold))
+        for group, top in tops.items():
+            print(row(group, top, threshold))
         print()
 
 
