@@ -4,7 +4,7 @@ import streamlit as st
 
 from vit import explain
 from vit.charts import colours, layers
-from vit.charts.layers import bracketed
+from vit.charts.layers import bracketed, rounded
 from vit.ui import frame, parts
 
 view = frame.begin("layers")
@@ -44,8 +44,7 @@ def keep(kind: str, count: int):
 frame.title(
     "What does each block add?",
     f"Nothing is ever replaced. Block {number} finds **{name}** and adds to it twice: attention adds "
-    f"{layers.percent(sizes.attention[layer, token])} of its length, then the MLP "
-    f"{layers.percent(sizes.mlp[layer, token])}.",
+    f"{layers.of_its_length(sizes.attention[layer, token])}, the MLP {layers.of_its_length(sizes.mlp[layer, token])}.",
 )
 river = layers.river(trace.blocks, sizes, token, layer)
 st.html(layers.legend(name))
@@ -67,13 +66,13 @@ with maths:
     before, attention, middle, mlp, after = values[:, component]
     parts.equation(
         r"(2)\quad \mathbf{z}'_\ell = \mathrm{MSA}(\mathrm{LN}(\mathbf{z}_{\ell-1})) + \mathbf{z}_{\ell-1}",
-        rf"z'_{{{number}}} = \underbrace{{{attention:.3f}}}_{{\text{{attention}}}} + "
-        rf"\underbrace{{{bracketed(before)}}}_{{z_{{{layer}}}}} = {middle:.3f}",
+        rf"z'_{{{number}}} = \underbrace{{{rounded(attention)}}}_{{\text{{attention}}}} + "
+        rf"\underbrace{{{bracketed(before)}}}_{{z_{{{layer}}}}} = {rounded(middle)}",
     )
     parts.equation(
         r"(3)\quad \mathbf{z}_\ell = \mathrm{MLP}(\mathrm{LN}(\mathbf{z}'_\ell)) + \mathbf{z}'_\ell",
-        rf"z_{{{number}}} = \underbrace{{{mlp:.3f}}}_{{\text{{MLP}}}} + "
-        rf"\underbrace{{{bracketed(middle)}}}_{{z'_{{{number}}}}} = {after:.3f}",
+        rf"z_{{{number}}} = \underbrace{{{rounded(mlp)}}}_{{\text{{MLP}}}} + "
+        rf"\underbrace{{{bracketed(middle)}}}_{{z'_{{{number}}}}} = {rounded(after)}",
     )
 with picture:
     st.markdown(f"All **{D} numbers** of {name} and what is added to them. Number {component + 1} is chosen; "
@@ -102,7 +101,7 @@ def mlp_units() -> None:
         parts.equation(
             r"\mathrm{GELU}(x) = x \cdot \Phi(x)",
             rf"{bracketed(product.total)} \cdot {explain.normal_below(product.total):.3f} = "
-            rf"{hidden[unit]:.3f}",
+            rf"{rounded(hidden[unit])}",
         )
     with picture:
         st.markdown(f"The MLP of block {number} asks {name} **{len(hidden)} questions**, one per cell, and "
@@ -130,9 +129,9 @@ def layer_norm() -> None:
     with maths:
         parts.equation(
             r"\mathrm{LN}(\mathbf{x}) = \frac{\mathbf{x} - \mu}{\sigma} \cdot \gamma + \beta",
-            [rf"\mu = {numbers.mean:.3f} \qquad \sigma = {numbers.deviation:.3f}",
-             rf"\frac{{{x[component]:.3f} - {bracketed(numbers.mean)}}}{{{numbers.deviation:.3f}}} \cdot "
-             rf"{gamma:.3f} + {bracketed(beta)} = {numbers.out[component]:.3f}"],
+            [rf"\mu = {rounded(numbers.mean)} \qquad \sigma = {rounded(numbers.deviation)}",
+             rf"\frac{{{rounded(x[component])} - {bracketed(numbers.mean)}}}{{{rounded(numbers.deviation)}}} \cdot "
+             rf"{rounded(gamma)} + {bracketed(beta)} = {rounded(numbers.out[component])}"],
         )
 
 

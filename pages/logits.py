@@ -5,7 +5,7 @@ import streamlit as st
 
 from vit import explain
 from vit.charts import colours, logits
-from vit.charts.layers import bracketed
+from vit.charts.layers import bracketed, rounded
 from vit.ui import frame, parts
 
 view = frame.begin("logits")
@@ -90,9 +90,9 @@ attention, mlp = shares.attention.sum(), shares.mlp.sum()
 parts.equation(
     rf"\text{{logit}}_{{{winner}}} - \text{{logit}}_{{{rival}}} = z_0 + \sum \text{{attention}} + "
     r"\sum \text{MLP} + \text{fixed}",
-    [rf"{trace.logits[winner]:.3f} - {bracketed(trace.logits[rival])} = {shares.total:.3f}",
-     rf"{shares.embedding:.3f} + {bracketed(attention)} + {bracketed(mlp)} + {bracketed(shares.constant)} = "
-     rf"{shares.total:.3f}"],
+    [rf"{rounded(trace.logits[winner])} - {bracketed(trace.logits[rival])} = {rounded(shares.total)}",
+     rf"{rounded(shares.embedding)} + {bracketed(attention)} + {bracketed(mlp)} + {bracketed(shares.constant)} = "
+     rf"{rounded(shares.total)}"],
 )
 parts.try_this(
     f"choose another class, and see which blocks spoke for it. Then draw a {winner} that hesitates between "

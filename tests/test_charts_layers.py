@@ -56,6 +56,12 @@ def test_only_the_chosen_block_is_framed(trace):
 def test_shares_beyond_ten_times_are_told_as_times():
     shares = 0.084, 1, 9.99, 10, 24.6
     assert [layers.percent(share) for share in shares] == ["8%", "100%", "999%", "10×", "25×"]
+    assert layers.of_its_length(0.84) == "84% of its length"
+    assert layers.of_its_length(24.6) == "25 times its length"
+
+
+def test_numbers_in_equations_wear_brackets_when_negative():
+    assert [layers.bracketed(value) for value in (1.2, -1.2, -0.0001)] == ["1.200", "(-1.200)", "0.000"]
 
 
 def test_every_cell_of_the_token_maps_knows_its_map_and_token(trace):

@@ -69,16 +69,23 @@ def test_the_table_shows_all_logits_their_exponentials_and_their_sum(trace):
 
 def test_the_written_sum_adds_up():
     written = logits.written_sum(np.log(np.array([2.0, 30.0, 400.0])), label=1)
-    assert re.sub("<[^>]*>", "", written) == "2 + 30 + 400 = 432"
+    assert re.sub("<[^>]*>", "", written) == "2.000 + 30.00 + 400.0 = 432.0"
 
 
 @pytest.mark.parametrize(("value", "text", "latex"), [
-    (0.0231, "0.0231", "0.0231"), (27.66, "27.7", "27.7"), (12345.6, "12,346", "12{,}346"),
-    (3.2e9, "3.20e+09", r"3.20 \cdot 10^{9}"), (2e-6, "2.00e-06", r"2.00 \cdot 10^{-6}"), (0, "0", "0"),
+    (0.0231, "0.0231", "0.0231"), (0.55, "0.550", "0.550"), (27.66, "27.66", "27.66"),
+    (134.71, "134.7", "134.7"), (12345.6, "12,346", "12{,}346"), (0, "0.0000", "0.0000"),
+    (3.2e9, "3.20·10<sup>9</sup>", r"3.20 \cdot 10^{9}"),
+    (2e-6, "2.00·10<sup>−6</sup>", r"2.00 \cdot 10^{-6}"),
 ])
 def test_sizes_of_any_magnitude_are_readable(value, text, latex):
     assert logits.size(value) == text
     assert logits.latex_size(value) == latex
+
+
+def test_nothing_is_never_negative():
+    assert (logits.plain(-0.001), logits.with_sign(-0.001)) == ("0.00", "+0.00")
+    assert (logits.plain(-0.01), logits.with_sign(-0.01)) == ("−0.01", "−0.01")
 
 
 def test_the_softmax_line_ends_with_the_models_probability(trace):

@@ -82,6 +82,10 @@ def percent(share: float) -> str:
     return f"{share:.0%}" if share < 9.995 else f"{share:.0f}×"
 
 
+def of_its_length(share: float) -> str:
+    return f"{share:.0%} of its length" if share < 9.995 else f"{share:.0f} times its length"
+
+
 @dataclass(frozen=True, eq=False)
 class TokenMaps:
     """Rows of small maps of all tokens: CLS as a strip above its grid of patches. Knows what a cell shows."""
@@ -175,7 +179,7 @@ def addition(block: BlockTrace, token: int, dark: bool) -> tuple[np.ndarray, np.
     values = np.stack([step[token] for step in steps])
     limit = colours.limit_of(values)
     pixels = colours.paint(values, colours.signed(dark), -limit, limit)
-    return pixels.repeat(8, 0), values, limit
+    return pixels.repeat(10, 0), values, limit
 
 
 def addition_names(layer: int) -> list[str]:
@@ -245,9 +249,14 @@ def cell(text: str, column: int, tag: str = "td") -> str:
     return f"<{tag} style='padding:.25rem .6em;text-align:{side};font-weight:{weight}'>{text}</{tag}>"
 
 
+def rounded(value: float) -> str:
+    return f"{round(float(value), 3) + 0.0:.3f}"  # + 0.0 turns −0 into 0
+
+
 def bracketed(value: float) -> str:
     """A number for the inside of a sum or product in KaTeX: negative ones in brackets."""
-    return f"{value:.3f}" if value >= 0 else f"({value:.3f})"
+    text = rounded(value)
+    return f"({text})" if text.startswith("-") else text
 
 
 def mean_of_others(similarity: np.ndarray, token: int) -> np.ndarray:

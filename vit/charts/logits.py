@@ -114,14 +114,32 @@ def written_sum(logits: np.ndarray, label: int) -> str:
 
 
 def size(value: float) -> str:
-    """A positive number of any size: three digits that matter, or thousands."""
-    if value >= 1e7 or 0 < value < 1e-4:
-        return f"{value:.2e}"
-    return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
+    """A positive number of any size: at least three digits that matter, in HTML."""
+    mantissa, power = digits(value)
+    return f"{mantissa}·10<sup>{power}</sup>".replace("-", "−") if power else mantissa
+
+
+def latex_size(value: float) -> str:
+    mantissa, power = digits(value)
+    mantissa = mantissa.replace(",", "{,}")
+    return rf"{mantissa} \cdot 10^{{{power}}}" if power else mantissa
+
+
+def digits(value: float) -> tuple[str, int]:
+    """The number as it is written, and the power of ten to multiply it with, where one is needed."""
+    if value >= 1e7 or 0 < value < 1e-3:
+        mantissa, power = f"{value:.2e}".split("e")
+        return mantissa, int(power)
+    decimals = 0 if value >= 1000 else 1 if value >= 100 else 2 if value >= 10 else 3 if value >= 0.1 else 4
+    return f"{value:,.{decimals}f}", 0
 
 
 def plain(value: float) -> str:
-    return f"{value:.2f}".replace("-", "−")
+    return f"{round(float(value), 2) + 0.0:.2f}".replace("-", "−")  # + 0.0 turns −0 into 0
+
+
+def with_sign(value: float) -> str:
+    return f"{round(float(value), 2) + 0.0:+.2f}".replace("-", "−")
 
 
 def steps(shares: Contributions) -> list[tuple[str, tuple[float, ...]]]:
@@ -182,10 +200,6 @@ def zero(low: float, high: float) -> str:
             f"background:{colours.CALM}'></span>")
 
 
-def with_sign(value: float) -> str:
-    return f"{value:+.2f}".replace("-", "−")
-
-
 def softmax_line(logits: np.ndarray, probabilities: np.ndarray, label: int) -> str:
     """One class's share of the sum, in KaTeX."""
     terms = np.exp(logits.astype(float))
@@ -193,8 +207,3 @@ def softmax_line(logits: np.ndarray, probabilities: np.ndarray, label: int) -> s
     shown = f"{share:.4f}" if share >= 1e-4 else latex_size(share)
     return (rf"\frac{{e^{{{logits[label]:.2f}}}}}{{{latex_size(terms.sum())}}} = "
             rf"\frac{{{latex_size(terms[label])}}}{{{latex_size(terms.sum())}}} = {shown}")
-
-
-def latex_size(value: float) -> str:
-    mantissa, _, power = size(value).replace(",", r"{,}").partition("e")
-    return rf"{mantissa} \cdot 10^{{{int(power)}}}" if power else mantissa
