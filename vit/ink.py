@@ -1,80 +1,242 @@
 """From a drawing or a photographed digit to the 28x28 picture that the makers of MNIST would have made.
 
 They cropped a scanned digit to its ink, scaled its longer side to 20 pixels with grey edges, and moved its
-centre of mass to the middle of 28x28 pixels. A pen's width is the drawer's choice, not the digit's, so here
-it is brought to what MNIST's pens left on that scale.
+centre of mass to the middle of 28x28 pixels. The width of a brush on a screen says nothing about the digit,
+so one thing is added: strokes are made about as thick as MNIST's are on that scale.
 """
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 from PIL import Image, ImageDraw
 
+from vit import paper
+
 FIELD = 28  # side of the picture that the model reads
-BOX = 20  # the digit's longer side within it
-PEN = 2.4  # width of the pen on that scale
+BOX = 20  # the digit's longer side in it
+MIDDLE = 14  # row and column of the centre of mass, to the nearest pixel, in each of MNIST's pictures
+PEN = 2.4  # MNIST's median stroke width at that size
+PENS = (2.0, 3.0)  # widths that are left alone: the middle half of MNIST's
+BRUSH = 0.065  # width of the app's brush, as a part of the canvas's side
+SHOWN = 336  # side of the picture that shows where strokes were drawn
+VISIBLE = 16  # a smaller difference to the background, of 255, is not seen
+FINE = 4  # stroke width is judged and changed on a picture so many times as large as the box
+REACH = 16  # how far from the edges of the ink, in that picture, they matter
 
 Points = Sequence[tuple[float, float]]
+UnreadablePicture = paper.UnreadablePicture
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Step:
     name: str
     image: np.ndarray  # uint8, white ink on black
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Ink:
     image: np.ndarray  # (28, 28) uint8, white ink on black
-    steps: tuple[Step, ...]
+    steps: tuple[Step, ...]  # found, cropped, fitted, centred
+    box: tuple[int, int, int, int]  # left, top, right, bottom of the ink where it was found
+    scale: float  # from found to fitted
+    centre_of_mass: tuple[float, float]  # x, y in the fitted picture
+    shift: tuple[int, int]  # x, y from the fitted to the centred picture
 
 
 def from_canvas(rgba: np.ndarray) -> Ink | None:
     """The digit on a canvas: whatever differs from the background. None if nothing does."""
-    grey = _ink_of(np.asarray(rgba, dtype=np.uint8))
-    rows, columns = np.flatnonzero((grey > 64).any(1)), np.flatnonzero((grey > 64).any(0))
-    if not len(rows):
+    rgba = np.asarray(rgba)
+    if rgba.dtype != np.uint8 or rgba.ndim != 3 or rgba.shape[2] != 4:
+        raise ValueError(f"A canvas is uint8 of shape (H, W, 4), not {rgba.dtype} of shape {rgba.shape}.")
+    return _from_ink(_unlike_background(rgba)) if rgba.size else None
+
+
+def from_strokes(strokes: Iterable[Points], side: float) -> Ink | None:
+    """The digit that these strokes draw on a square canvas of this side. None if no point lies on it."""
+    strokes = list(_visible(strokes, side))
+    if not strokes:
         return None
-    crop = grey[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
-    height, width = (max(1, round(n * BOX / max(crop.shape))) for n in crop.shape)
-    fitted = np.asarray(Image.fromarray(crop).resize((width, height), Image.Resampling.BOX))
-    centred = _centred(fitted)
-    pictures = {"found": grey, "cropped": crop, "fitted": fitted, "centred": centred}
-    return Ink(centred, tuple(Step(name, picture) for name, picture in pictures.items()))
+    points = np.concatenate(strokes)
+    corner, extent = points.min(0), np.ptp(points, axis=0)
+
+    def fit(longer: int) -> np.ndarray:
+        scale = (longer - PEN) / max(extent.max(), BRUSH * side / 2)  # what is smaller than the brush is a dot
+        size = np.ceil(extent * scale + PEN - 1e-6).astype(int)
+        margin = (size - extent * scale) / 2
+        return _drawn([(stroke - corner) * scale + margin for stroke in strokes], *size, PEN, fine=8)
+
+    found = _drawn([stroke * SHOWN / side for stroke in strokes], SHOWN, SHOWN, BRUSH * SHOWN, fine=2)
+    return _finished(found, fit)
 
 
-def draw_strokes(strokes: Iterable[Points], side: int = 500, brush: float | None = None) -> np.ndarray:
-    """The RGBA canvas on which these strokes were drawn: white, round-tipped, on black."""
-    fine = 3
-    radius = fine * (brush or side * 0.05) / 2
-    canvas = Image.new("L", (side * fine, side * fine))
-    pen = ImageDraw.Draw(canvas)
-    for stroke in strokes:
-        points = [(x * fine, y * fine) for x, y in stroke]
-        pen.line(points, fill=255, width=round(2 * radius))
-        for x, y in points:
-            pen.ellipse((x - radius, y - radius, x + radius, y + radius), fill=255)
-    grey = np.asarray(canvas.reduce(fine))
+def from_photo(file: str | Path | bytes | BinaryIO) -> Ink | None:
+    """The digit on a picture of ink on paper, or of chalk on a board. None if nothing stands out."""
+    return _from_ink(paper.find_ink(file))
+
+
+def strokes_of(drawing: dict | None) -> list[list[tuple[float, float]]]:
+    """The strokes in the JSON of the app's canvas (fabric.js: curves whose centre may have been moved)."""
+    strokes = []
+    for item in (drawing or {}).get("objects", []):
+        if str(item.get("type")).lower() == "path" and (curve := _flattened(item["path"])):
+            strokes.append(_as_placed(np.array(curve), item))
+    return strokes
+
+
+def draw_strokes(strokes: Iterable[Points], side: int, brush: float | None = None) -> np.ndarray:
+    """The RGBA canvas on which these strokes were drawn: white and round-tipped, on black."""
+    arrays = [np.array(stroke, float) for stroke in strokes if len(stroke)]
+    grey = _drawn(arrays, side, side, brush or side * BRUSH, fine=3)
     return np.dstack([grey, grey, grey, np.full_like(grey, 255)])
 
 
-def _ink_of(rgba: np.ndarray) -> np.ndarray:
-    """How far each pixel is from the background, as grey; a transparent pixel is background."""
-    colour = rgba[..., :3].astype(np.int16)
-    alpha = rgba[..., 3]
-    if alpha.min(initial=255) < 255:
-        return alpha
-    background = colour[0, 0]
-    return np.abs(colour - background).max(-1).astype(np.uint8)
+def _visible(strokes: Iterable[Points], side: float) -> Iterator[np.ndarray]:
+    """The parts of the strokes that lie on the canvas: the pen may have left it and come back."""
+    for stroke in strokes:
+        points = np.array(stroke, float).reshape(-1, 2)
+        inside = ((points >= 0) & (points <= side)).all(1)
+        for part in np.split(np.arange(len(points)), np.flatnonzero(np.diff(inside)) + 1):
+            if len(part) and inside[part[0]]:
+                yield points[part]
 
 
-def _centred(fitted: np.ndarray) -> np.ndarray:
-    total = fitted.sum(dtype=float)
-    row = (fitted.sum(1) @ np.arange(fitted.shape[0])) / total
-    column = (fitted.sum(0) @ np.arange(fitted.shape[1])) / total
-    top, left = (round((FIELD - 1) / 2 - centre) for centre in (row, column))
-    top, left = (min(max(0, p), FIELD - n) for p, n in zip((top, left), fitted.shape, strict=True))
-    field = np.zeros((FIELD, FIELD), np.uint8)
-    field[top : top + fitted.shape[0], left : left + fitted.shape[1]] = fitted
-    return field
+def _drawn(strokes: list[np.ndarray], width: int, height: int, brush: float, fine: int) -> np.ndarray:
+    """Strokes of a round brush, drawn `fine` times as large and reduced, for grey edges."""
+    picture = Image.new("L", (int(width) * fine, int(height) * fine))
+    pen, radius = ImageDraw.Draw(picture), brush * fine / 2
+    for stroke in strokes:
+        points = [tuple(point) for point in (stroke * fine).tolist()]
+        pen.line(points, fill=255, width=round(2 * radius))
+        for point in points:
+            pen.circle(point, radius, fill=255)
+    return np.asarray(picture.reduce(fine))
+
+
+def _flattened(path: list) -> list[tuple[float, float]]:
+    """Points along a path of M, L and Q commands."""
+    points: list[tuple[float, float]] = []
+    for command, *numbers in path:
+        if command in "ML":
+            points.append((numbers[0], numbers[1]))
+        elif command == "Q" and points:
+            (ax, ay), (bx, by, cx, cy) = points[-1], numbers
+            for t in (0.25, 0.5, 0.75, 1):
+                a, b, c = (1 - t) ** 2, 2 * t * (1 - t), t * t
+                points.append((a * ax + b * bx + c * cx, a * ay + b * by + c * cy))
+    return points
+
+
+def _as_placed(points: np.ndarray, item: dict) -> list[tuple[float, float]]:
+    """Where the points lie after someone moved, turned or resized the stroke: `left`, `top` is its centre."""
+    centre = (points.min(0) + points.max(0)) / 2
+    size = [item.get(f"scale{axis}", 1) * (-1 if item.get(f"flip{axis}") else 1) for axis in "XY"]
+    angle = math.radians(item.get("angle", 0))
+    turn = [[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]]
+    place = item.get("left", centre[0]), item.get("top", centre[1])
+    return [tuple(point) for point in ((points - centre) * size @ turn + place).tolist()]
+
+
+def _unlike_background(rgba: np.ndarray) -> np.ndarray:
+    """How much each pixel differs from what surrounds the drawing, stretched to 0..255."""
+    channels = [np.ascontiguousarray(rgba[..., i]) for i in range(4)]
+    if channels[3].min() < 255:  # the colour of a transparent pixel means nothing
+        alpha = channels[3].astype(np.uint16)
+        channels[:3] = [(colour * alpha // 255).astype(np.uint8) for colour in channels[:3]]
+    ink = np.zeros(rgba.shape[:2], np.uint8)
+    for channel in channels:
+        rim = np.concatenate([channel[0], channel[-1], channel[:, 0], channel[:, -1]])
+        background = np.uint8(np.median(rim))
+        np.maximum(ink, np.maximum(channel, background) - np.minimum(channel, background), out=ink)
+    strongest = ink.max()
+    return np.uint8(ink * np.float32(255 / strongest)) if strongest >= VISIBLE else np.zeros_like(ink)
+
+
+def _from_ink(found: np.ndarray) -> Ink | None:
+    """The rest of the way, from a picture in which ink is light and all else is dark."""
+    if not (found > 127).any():
+        return None
+    left, top, right, bottom = paper.box_of(found > 127)
+    picture = Image.fromarray(_reweighed(found[top:bottom, left:right]))
+    left, top, right, bottom = paper.box_of(np.asarray(picture) > 127)
+
+    def fit(longer: int) -> np.ndarray:
+        scale = longer / max(right - left, bottom - top)
+        width, height = (math.ceil(n * scale - 1e-6) for n in (right - left, bottom - top))
+        x, y = ((low + high - n / scale) / 2 for low, high, n in ((left, right, width), (top, bottom, height)))
+        around = (x, y, x + width / scale, y + height / scale)
+        return np.asarray(picture.resize((width, height), Image.Resampling.BOX, box=around))
+
+    return _finished(found, fit)
+
+
+def _reweighed(crop: np.ndarray) -> np.ndarray:
+    """The ink, four times as large as it is to be, with strokes as thick as MNIST's and a margin."""
+    longer = max(crop.shape)
+    width, height = (max(1, round(n * BOX * FINE / longer)) for n in crop.shape[::-1])
+    ink = _resized(crop > 127, width, height)
+    depth = _depth(np.pad(ink, REACH))
+    inside = depth[depth > 0]
+    thickness = min(4 * inside.mean(), 2 * inside.max())  # across a straight stroke, the mean depth is a quarter
+    wanted = min(max(thickness / FINE, PENS[0]), PENS[1])
+    spine = max(width, height) - thickness  # the digit's length without the pen's width
+    grow = (wanted * spine / (BOX - wanted) - thickness) / 2
+    return (np.clip(depth + grow + 0.5, 0, 1) * 255).astype(np.uint8)
+
+
+def _resized(ink: np.ndarray, width: int, height: int) -> np.ndarray:
+    area, edges = ink.sum(), np.count_nonzero(np.diff(ink, axis=0)) + np.count_nonzero(np.diff(ink, axis=1))
+    if 2 * area / max(edges, 1) * width / ink.shape[1] < 2 and width < ink.shape[1] and height < ink.shape[0]:
+        return paper.shrunk(ink, (height, width))
+    grey = Image.fromarray(ink.astype(np.uint8) * 255)
+    return np.asarray(grey.resize((width, height), Image.Resampling.BILINEAR)) > 127
+
+
+def _depth(ink: np.ndarray) -> np.ndarray:
+    """Distance of each pixel to the edge of the ink: positive inside, negative outside, at most REACH."""
+    square = np.where(np.stack([ink, ~ink]), np.float32(2 * REACH**2), np.float32(0))
+    for _ in range(2):  # Pythagoras: along the rows, then along the columns
+        nearest = square.copy()
+        for step in range(1, REACH + 1):
+            np.minimum(nearest[..., step:], square[..., :-step] + step**2, out=nearest[..., step:])
+            np.minimum(nearest[..., :-step], square[..., step:] + step**2, out=nearest[..., :-step])
+        square = nearest.swapaxes(1, 2).copy()
+    inside, outside = np.sqrt(square)
+    return np.where(ink, inside - 0.5, 0.5 - outside)
+
+
+def _finished(found: np.ndarray, fit: Callable[[int], np.ndarray]) -> Ink:
+    for longer in range(BOX, FIELD // 2 - 1, -1):
+        fitted = fit(longer)
+        centre = _centre_of_mass(fitted)
+        shift = tuple(math.ceil(MIDDLE - 0.5 - c) for c in centre)
+        # a drawing whose mass lies far to one side is made smaller until all of it has room
+        if all(0 <= s <= FIELD - n for s, n in zip(shift, fitted.shape[::-1], strict=True)):
+            break
+    (x, y), (height, width) = shift, fitted.shape
+    centred = np.zeros((FIELD, FIELD), np.uint8)
+    centred[y : y + height, x : x + width] = fitted
+    left, top, right, bottom = box = paper.box_of(found > 127)
+    cropped = found[top:bottom, left:right]
+    steps = {"found": found, "cropped": cropped, "fitted": fitted, "centred": centred}
+    for picture in steps.values():
+        picture.flags.writeable = False
+    return Ink(
+        image=centred,
+        steps=tuple(Step(name, picture) for name, picture in steps.items()),
+        box=box,
+        scale=max(fitted.shape) / max(cropped.shape),
+        centre_of_mass=centre,
+        shift=shift,
+    )
+
+
+def _centre_of_mass(picture: np.ndarray) -> tuple[float, float]:
+    mass = picture.sum(dtype=np.int64)
+    height, width = picture.shape
+    x = picture.sum(0, dtype=np.int64) @ np.arange(width) / mass
+    y = picture.sum(1, dtype=np.int64) @ np.arange(height) / mass
+    return float(x), float(y)

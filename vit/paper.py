@@ -1,0 +1,168 @@
+"""Where the ink of a digit is on a photographed or scanned piece of paper, or on a blackboard.
+
+Light differs over a photo, so each place is compared with the paper around it. What is left is the digit,
+specks, lines that were printed, and whatever lay around the paper: these are told apart by size and place.
+"""
+
+import io
+import math
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from PIL import Image, ImageFilter, ImageOps
+
+FORMATS = ("AVIF", "BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
+SIDE = 800  # a larger picture is reduced to this, which leaves enough of a digit that fills a tenth of it
+FAINTEST = 38  # less contrast to the paper than this, of 255, is no ink
+COARSE = 128  # pieces of ink are told apart on a picture of this side
+
+Box = tuple[int, int, int, int]  # left, top, right, bottom
+
+
+class UnreadablePicture(ValueError):
+    """A file that cannot be used; its text is a sentence for the person who chose it."""
+
+
+def find_ink(file: str | Path | bytes | BinaryIO) -> np.ndarray:
+    """255 where the digit's ink is, 0 elsewhere."""
+    smooth = _read_grey(file).filter(ImageFilter.GaussianBlur(1))
+    light = np.asarray(smooth, np.float32)
+    paper = _paper(smooth)
+    dark_on_light = (paper - light) / np.maximum(paper, 50)
+    light_on_dark = (light - paper) / np.maximum(255 - paper, 125)
+    strengths = (np.uint8(np.clip(strength, 0, 1) * 255) for strength in (dark_on_light, light_on_dark))
+    ink, _ = max(map(_digit, strengths), key=lambda digit: digit[1])
+    return ink.astype(np.uint8) * 255
+
+
+def box_of(ink: np.ndarray) -> Box | None:
+    columns, rows = (np.flatnonzero(ink.any(axis)) for axis in (0, 1))
+    return (int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1) if len(rows) else None
+
+
+def shrunk(ink: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    """Ink wherever there was any, so that no line is too thin to survive."""
+    rows, columns = (-(-np.arange(new) * old // new) for new, old in zip(shape, ink.shape, strict=True))
+    return np.logical_or.reduceat(np.logical_or.reduceat(ink, rows, axis=0), columns, axis=1)
+
+
+def _enlarged(ink: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+    rows, columns = (np.arange(new) * old // new for new, old in zip(shape, ink.shape, strict=True))
+    return ink[np.ix_(rows, columns)]
+
+
+def _read_grey(file: str | Path | bytes | BinaryIO) -> Image.Image:
+    too_large = "This picture has too many pixels. Please choose a smaller one."
+    try:
+        with Image.open(io.BytesIO(file) if isinstance(file, bytes) else file, formats=FORMATS) as picture:
+            if picture.width * picture.height > Image.MAX_IMAGE_PIXELS:
+                raise UnreadablePicture(too_large)
+            picture.draft("L", (SIDE, SIDE))  # a large JPEG need not be decoded in full
+            return _grey(ImageOps.exif_transpose(picture))
+    except UnreadablePicture:
+        raise
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+        raise UnreadablePicture(too_large) from None
+    except Exception as problem:  # on a broken file a decoder may raise anything
+        raise UnreadablePicture(
+            "This file cannot be read as a picture. It may be damaged; PNG and JPEG files work."
+        ) from problem
+
+
+def _grey(picture: Image.Image) -> Image.Image:
+    """The picture in 256 greys, reduced to SIDE, with transparent parts made to look like paper."""
+    if picture.mode.startswith(("I", "F")):  # 16 or 32 bits for each pixel
+        values = np.nan_to_num(np.asarray(picture, np.float32), posinf=0, neginf=0)
+        picture = Image.fromarray(np.uint8((values - values.min()) * (255 / max(np.ptp(values), 1e-9))))
+    if not picture.has_transparency_data:
+        grey = picture.convert("L")
+        grey.thumbnail((SIDE, SIDE), Image.Resampling.BOX)
+        return grey
+    picture = picture.convert("RGBA")
+    picture.thumbnail((SIDE, SIDE), Image.Resampling.BOX)
+    grey, alpha = picture.convert("L"), picture.getchannel("A")
+    visible = np.average(grey, weights=np.asarray(alpha) + 1e-9)
+    ink_alone = np.mean(alpha) < 128
+    paper = 255 * (visible < 128) if ink_alone else round(visible)
+    return Image.composite(grey, Image.new("L", grey.size, paper), alpha)
+
+
+def _paper(picture: Image.Image) -> np.ndarray:
+    """The light that the paper alone would show: the median over a third of the picture around each place."""
+    window = 15
+    size = [math.ceil(n * 3 * window / max(picture.size)) for n in picture.size]
+    small = np.pad(picture.resize(size, Image.Resampling.BOX), window, mode="symmetric")
+    median = Image.fromarray(small).filter(ImageFilter.MedianFilter(window))
+    inner = (window, window, window + size[0], window + size[1])
+    return np.asarray(median.resize(picture.size, Image.Resampling.BILINEAR, box=inner), np.float32)
+
+
+def _digit(strength: np.ndarray) -> tuple[np.ndarray, tuple[bool, float]]:
+    """The digit's ink; and as its merit, whether it stands clear of the picture's edges, and how strongly."""
+    everything = ink = strength > _threshold(strength)
+    shape = tuple(math.ceil(n * COARSE / max(COARSE, *ink.shape)) for n in ink.shape)
+    for _ in range(3):
+        labels = _labelled(shrunk(ink, shape))
+        boxes = {label: box_of(labels == label) for label in np.unique(labels[labels > 0])}
+        inner = {label: box for label, box in boxes.items() if _is_clear(box, shape)}
+        longest = max(inner.values(), key=_length, default=(0, 0, 0, 0))
+        if len(inner) == len(boxes) or _length(longest) * 8 >= min(shape):
+            parts = [
+                label
+                for label, box in inner.items()
+                if _length(box) * 8 > _length(longest) and _gap(box, longest) * 4 < _length(longest)
+            ]
+            digit = ink & _enlarged(np.isin(labels, parts), ink.shape)
+            return digit, (True, float(strength[digit].sum()))
+        # what reaches the edge is a table, a shadow or a line on the paper: look again without it
+        outer = _grown(np.isin(labels, [label for label in boxes if label not in inner]))
+        strength = np.where(_enlarged(outer, ink.shape), 0, strength)
+        ink = strength > _threshold(strength)
+    return everything, (False, float(strength[everything].sum()))
+
+
+def _threshold(strength: np.ndarray) -> float:
+    """Half way between paper and ink; above everything if there is no ink."""
+    counts, levels = np.bincount(strength.ravel(), minlength=256) + 1e-9, np.arange(256)
+    threshold = int(strength.max()) // 2
+    for _ in range(10):
+        below, above = slice(threshold + 1), slice(threshold + 1, None)
+        paper, ink = (np.average(levels[part], weights=counts[part]) for part in (below, above))
+        threshold = int(paper + ink) // 2
+    if ink < FAINTEST:
+        return 255
+    rim = math.ceil(max(strength.shape) / 50)
+    edges = strength[:rim], strength[-rim:], strength[:, :rim], strength[:, -rim:]
+    line = np.quantile(np.concatenate([edge.ravel() for edge in edges]), 0.99)
+    # printed lines run off the paper, and are fainter than the ink
+    return (line + ink) / 2 if threshold < line < 0.75 * ink else threshold
+
+
+def _labelled(ink: np.ndarray) -> np.ndarray:
+    """A number for each connected piece of ink, 0 elsewhere: the highest one spreads through the piece."""
+    labels = np.where(ink, np.arange(1, ink.size + 1, dtype=np.int32).reshape(ink.shape), 0)
+    while True:
+        spread = np.where(ink, _grown(labels), 0)
+        if (spread == labels).all():
+            return labels
+        labels = spread
+
+
+def _grown(picture: np.ndarray) -> np.ndarray:
+    """Each pixel as the highest among itself and its eight neighbours."""
+    picture = np.pad(picture, 1)
+    picture = np.maximum(np.maximum(picture[:-2], picture[1:-1]), picture[2:])
+    return np.maximum(np.maximum(picture[:, :-2], picture[:, 1:-1]), picture[:, 2:])
+
+
+def _is_clear(box: Box, shape: tuple[int, int]) -> bool:
+    return box[0] > 0 and box[1] > 0 and box[2] < shape[1] and box[3] < shape[0]
+
+
+def _length(box: Box) -> int:
+    return max(box[2] - box[0], box[3] - box[1])
+
+
+def _gap(box: Box, other: Box) -> int:
+    return max(box[0] - other[2], other[0] - box[2], box[1] - other[3], other[1] - box[3], 0)
