@@ -3,7 +3,7 @@
 import streamlit as st
 
 from vit import drawing
-from vit.ui import canvas, digits, frame, parts
+from vit.ui import canvas, digits, frame, models, parts
 
 frame.enter("draw")
 view = frame.current_view()
@@ -23,7 +23,9 @@ with row.container(width=236):
     digits.steps()
 with row.container(width="stretch"):
     digits.answer(view)
-digits.samples(view)
+digits.samples()
 parts.try_this("draw the same digit small, in a corner, and then as large as the canvas. The four pictures tell why "
                "the answer hardly changes.")
 frame.end("draw")
+if view is None:
+    models.load(models.DEFAULT)  # the page is there; the first stroke shall not have to wait for the model

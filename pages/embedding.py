@@ -64,7 +64,8 @@ with maths:
                f"{config.patches} x {D} numbers differ by at most {difference:.1e}: it is the same thing.")
 
 shown = st.segmented_control(
-    "Look closer", ["Filters", "CLS and positions", "Position maps", "z₀"], default="Filters", required=True, key="closer"
+    "Look closer", ["Filters", "CLS and positions", "Position maps", "z₀"], default="Filters", required=True,
+    key="closer"
 )
 if shown == "Filters":
     picture, limit = embedding.filters(E, C, dark)
@@ -88,15 +89,16 @@ elif shown == "CLS and positions":
     st.markdown(f"**{name}**: {'a learned vector that no pixel touches' if token == 0 else 'its pixels'} (top), plus "
                 "where it is (middle), gives what enters the first block (bottom).")
     parts.grid_picture(
-        np.repeat(embedding.matrix(rows, dark), 4, axis=0), 3, D, key="sum", alt="token plus position", width=1100, lines=False,
+        np.repeat(embedding.matrix(rows, dark), 4, axis=0), 3, D, key="sum", alt="token plus position",
+        width=1100, lines=False,
         labels=[f"{i % D + 1}: {parts.number(value)}" for i, value in enumerate(rows.ravel())],
         chosen=[unit, D + unit, 2 * D + unit], on_choose=lambda cell: choose_unit(cell % D),
         scale=(colours.signed(dark), -limit, limit, "one scale for all three"),
     )
 elif shown == "Position maps":
     similarity = explain.position_similarity(trace.position_embeddings)
-    st.markdown("For each patch, a small map of **how alike its position vector is to all others** (cosine). Nobody told "
-                "the model which patches are neighbours: it found out. Click a map to choose its patch.")
+    st.markdown("For each patch, a small map of **how alike its position vector is to all others** (cosine). Nobody "
+                "told the model which patches are neighbours: it found out. Click a map to choose its patch.")
     parts.grid_picture(
         embedding.position_maps(similarity, dark), config.grid, config.grid, key="positions", width=640,
         alt="similarity of position embeddings", chosen=[patch], lines=False,
@@ -108,13 +110,14 @@ elif shown == "Position maps":
     )
 else:
     limit = colours.limit_of(trace.tokens)
-    st.markdown(f"**z₀**: {config.tokens} tokens (rows, CLS first) of {D} numbers each. This is all that the blocks get.")
+    st.markdown(f"**z₀**: {config.tokens} tokens (rows, CLS first) of {D} numbers each. This is all that the blocks "
+                f"get.")
     parts.grid_picture(
         embedding.matrix(trace.tokens, dark), config.tokens, 1, key="z0", alt="all tokens before the first block",
         width=1000, chosen=[view.token], lines=False, on_choose=frame.choose_token,
         labels=[frame.token_name(i, config) for i in range(config.tokens)],
         scale=(colours.signed(dark), -limit, limit, "one scale for all"),
     )
-parts.try_this("choose “Position maps” and look for the cross through each patch: rows and columns have been learned. Then "
-               "choose the untrained model in the sidebar, and look again.")
+parts.try_this("choose “Position maps” and look for the cross through each patch: rows and columns have been "
+               "learned. Then choose the untrained model in the sidebar, and look again.")
 frame.end("embedding")

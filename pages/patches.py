@@ -33,7 +33,8 @@ with right:
     values = view.trace.patches[patch]
     mean, deviation = view.normalisation
     parts.equation(
-        rf"x = \frac{{\text{{pixel}}/255 - {mean}}}{{{deviation}}}\qquad x_p^{{{patch + 1}}} \in \mathbb{{R}}^{{P^2 C}}",
+        rf"x = \frac{{\text{{pixel}}/255 - {mean}}}{{{deviation}}}\qquad x_p^{{{patch + 1}}} \in \mathbb{{R}}^{{P^2 "
+        rf"C}}",
         rf"x_p^{{{patch + 1}}} = {parts.row_vector(values)}",
     )
     parts.equation(
@@ -44,7 +45,8 @@ with right:
 
 st.markdown(f"**The sentence the model reads**: {N} patches in reading order.")
 parts.grid_picture(
-    patches.sentence(image, P), -(-N // patches.PER_LINE), patches.PER_LINE, key="strip", width=1400, chosen=[patch], lines=False,
+    patches.sentence(image, P), -(-N // patches.PER_LINE), patches.PER_LINE, key="strip", width=1400, chosen=[patch],
+        lines=False,
     alt="all patches side by side", on_choose=lambda cell: frame.choose_token(min(cell, N - 1) + 1),
     labels=[f"patch {i + 1}" for i in range(N)],
 )

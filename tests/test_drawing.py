@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -34,7 +36,7 @@ def distance_to(point, line):
     if len(ends) == 1:
         return np.hypot(*(p - ends[0]))
     best = np.inf
-    for a, b in zip(ends, ends[1:], strict=False):
+    for a, b in pairwise(ends):
         length = (b - a) @ (b - a)
         t = np.clip((p - a) @ (b - a) / length, 0, 1) if length else 0
         best = min(best, np.hypot(*(a + t * (b - a) - p)))

@@ -1,24 +1,14 @@
 """A real server and a real Chromium."""
 
 import os
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
-from pathlib import Path
 
 import pytest
 
-PROJECT = Path(__file__).parents[2]
-QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-         "--disable-sync", "--no-first-run"]
+from benchmarks.visitor import QUIET, find_chromium, serve
 
 
-def find_chromium() -> str:
-    found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if found:
+def chromium_or_skip() -> str:
+    if found := find_chromium():
         return found
     sentence = "There is no Chromium: install it, for instance by `apt-get install chromium`, to run the browser tests."
     if os.environ.get("CI") == "true":
@@ -31,7 +21,7 @@ def browser():
     from playwright.sync_api import expect, sync_playwright
 
     expect.set_options(timeout=30_000)
-    chromium = find_chromium()
+    chromium = chromium_or_skip()
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=chromium, args=QUIET)
         yield started
@@ -39,35 +29,9 @@ def browser():
 
 
 @pytest.fixture(scope="session")
-def app_url(tmp_path_factory):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    environment = os.environ | {
-        "PATCHWISE_RUNS": str(tmp_path_factory.mktemp("runs")), "OMP_NUM_THREADS": "1",
-    }
-    server = subprocess.Popen(
-        [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true", "--server.port", str(port),
-         "--server.address", "127.0.0.1", "--server.fileWatcherType", "none"],
-        cwd=PROJECT, env=environment,
-    )
-    url = f"http://127.0.0.1:{port}"
-    try:
-        wait_until_healthy(url)
+def app_url():
+    with serve() as url:
         yield url
-    finally:
-        server.terminate()
-        server.wait(20)
-
-
-def wait_until_healthy(url: str) -> None:
-    for _ in range(240):
-        try:
-            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=2):
-                return
-        except OSError:
-            time.sleep(0.25)
-    raise TimeoutError("The app's server did not start within a minute.")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Training as a visitor sees it: points arrive, the pointer reads them, and a page switch disturbs nothing."""
+"""Training as a visitor sees it: points arrive, the pointer reads them, a page switch disturbs nothing."""
 
 import re
 import time
@@ -17,6 +17,10 @@ def open_training(page, app_url):
 def steps_shown(page) -> int:
     shown = page.get_by_text(re.compile(r"^Step [\d,]+")).inner_text()
     return int(re.search(r"Step ([\d,]+)", shown)[1].replace(",", ""))
+
+
+def scroll_position(page) -> float:
+    return page.locator("[data-testid=stMain]").evaluate("main => main.scrollTop")
 
 
 def hover(page, key: str, part: float = 0.5):
@@ -39,11 +43,11 @@ def test_start_watch_switch_pages_stop_and_open_in_the_explorer(page, app_url):
     expect(tooltip).to_be_visible()
     for name in ("without flips · training", "without flips · validation", "with flips · validation"):
         expect(page.get_by_text(name).first).to_be_visible()
-    before, scrolled = steps_shown(page), page.locator("[data-testid=stMain]").evaluate("main => main.scrollTop")
+    before, scrolled = steps_shown(page), scroll_position(page)
     expect(page.get_by_text(re.compile(r"^Step [\d,]+"))).not_to_have_text(re.compile(rf"^Step {before:,},"))
     page.wait_for_timeout(1500)
     expect(tooltip).to_be_visible()  # the chart was redrawn under the pointer, and the values stayed
-    assert page.locator("[data-testid=stMain]").evaluate("main => main.scrollTop") == scrolled
+    assert scroll_position(page) == scrolled
 
     address = page.url
     assert "run=" in address
@@ -65,7 +69,7 @@ def test_start_watch_switch_pages_stop_and_open_in_the_explorer(page, app_url):
     expect(page.locator("[data-testid=stSidebar]").get_by_text(re.compile("your run .*plain"))).to_be_visible()
 
 
-def test_another_visitor_sees_the_run_in_the_table_but_starts_with_none_of_their_own(new_page, app_url):
+def test_another_visitor_sees_the_run_in_the_table_but_has_none_of_their_own(new_page, app_url):
     first, second = new_page(), new_page(width=390)
     open_training(first, app_url)
     first.get_by_role("button", name="Start both twins").click()

@@ -65,7 +65,8 @@ def distance_chart(heads: AllHeads, layer: int, head: int) -> go.Figure:
         marker={"size": 11, "color": heads.mean_entropy.ravel(), "colorscale": colours.WARM,
                 "colorbar": {"title": "bits", "thickness": 12}, "line": {"width": 1, "color": colours.CALM}},
         customdata=np.stack([numbers.ravel(), heads.mean_entropy.ravel()], 1),
-        hovertemplate="layer %{x}, head %{customdata[0]}<br>%{y:.1f} pixels<br>%{customdata[1]:.2f} bits<extra></extra>",
+        hovertemplate="layer %{x}, head %{customdata[0]}<br>%{y:.1f} pixels<br>%{customdata[1]:.2f} "
+                      "bits<extra></extra>",
     ))
     figure.add_scatter(
         x=[layer + 1], y=[heads.distance[layer, head]], mode="markers", hoverinfo="skip",

@@ -6,7 +6,6 @@ from vit.charts import colours
 from vit.charts.embedding import mosaic
 from vit.config import ViTConfig
 
-
 PER_LINE = 25
 
 

@@ -82,7 +82,8 @@ def one_pair(view) -> None:
         total = np.exp(scores.astype(float)).sum()
         parts.equation(
             r"a_{ij} = \frac{e^{q_i \cdot k_j / \sqrt{d_k}}}{\sum_m e^{q_i \cdot k_m / \sqrt{d_k}}}",
-            [rf"\frac{{q \cdot k}}{{\sqrt{{{d_k}}}}} = \frac{{{product.total:.3f}}}{{{np.sqrt(d_k):.3f}}} = {score:.3f}",
+            [rf"\frac{{q \cdot k}}{{\sqrt{{{d_k}}}}} = \frac{{{product.total:.3f}}}{{{np.sqrt(d_k):.3f}}} = "
+             rf"{score:.3f}",
              rf"a = \frac{{e^{{{score:.3f}}}}}{{{total:.2f}}} = \frac{{{np.exp(score):.3f}}}{{{total:.2f}}} = "
              rf"{row[key]:.4f}"],
         )
@@ -96,12 +97,14 @@ def one_pair(view) -> None:
     pieces = explain.dot_product(row, v[:, column], total=out[column])
     parts.equation(r"\text{head}_i = \sum_j a_{ij}\,v_j",
                    parts.row_vector(out))
-    parts.provenance(f"component {column + 1}", "Its largest part: attention times value, over all tokens.", pieces, "a", "v")
+    parts.provenance(f"component {column + 1}", "Its largest part: attention times value, over all tokens.",
+                     pieces, "a", "v")
 
 
 def strip(values: np.ndarray, view, key: str, scale, low: float, high: float, caption: str) -> None:
     parts.grid_picture(
-        np.repeat(colours.paint(values, scale, low, high), 3, axis=0), 1, values.shape[1], key=f"strip_{key}", alt=caption,
+        np.repeat(colours.paint(values, scale, low, high), 3, axis=0), 1, values.shape[1], key=f"strip_{key}",
+        alt=caption,
         width=640, lines=False, chosen=[chosen_key(view)], on_choose=choose_key, scale=(scale, low, high, caption),
         labels=[f"{short(i)}: {parts.number(value)}" for i, value in enumerate(values[0])],
     )
@@ -111,14 +114,16 @@ def whole_pattern(view) -> None:
     block, T = view.trace.blocks[view.layer], view.config.tokens
     looks = block.pattern[view.head]
     st.markdown(f"All {T} x {T} weights of this head: **a row is who looks, a column at whom**. Each row sums to 1 "
-                f"(here between {looks.sum(-1).min():.6f} and {looks.sum(-1).max():.6f}). Click a cell to choose the pair.")
+                f"(here between {looks.sum(-1).min():.6f} and {looks.sum(-1).max():.6f}). Click a cell to choose "
+                f"the pair.")
 
     def choose(cell: int) -> None:
         frame.choose_token(cell // T)
         choose_key(cell % T)
 
     parts.grid_picture(
-        attention.pattern(block, view.head), T, T, key="pattern", width=640, alt="the whole attention pattern", lines=False,
+        attention.pattern(block, view.head), T, T, key="pattern", width=640, alt="the whole attention pattern",
+        lines=False,
         chosen=[view.token * T + chosen_key(view)], on_choose=choose,
         labels=[f"{short(i // T)} → {short(i % T)}: {value:.1%}" for i, value in enumerate(looks.ravel())],
         scale=(colours.WARM, 0, looks.max(), "attention"),
@@ -128,9 +133,9 @@ def whole_pattern(view) -> None:
 def all_heads(view) -> None:
     heads = explain.all_heads(view.trace, view.token)
     here = heads.distance[view.layer, view.head], heads.mean_entropy[view.layer, view.head]
-    st.markdown(f"Head {view.head + 1} of layer {view.layer + 1} looks **{here[0]:.1f} pixels** far on average, with an "
-                f"entropy of **{here[1]:.2f} bits** (0 is one token only, {np.log2(view.config.tokens):.2f} is all alike). "
-                "Colour is entropy.")
+    st.markdown(f"Head {view.head + 1} of layer {view.layer + 1} looks **{here[0]:.1f} pixels** far on average, "
+                f"with an entropy of **{here[1]:.2f} bits** (0 is one token only, {np.log2(view.config.tokens):.2f} is "
+                "all alike). Colour is entropy.")
     parts.chart(attention.distance_chart(heads, view.layer, view.head), key="distance",
                 alt="mean attention distance of each head by layer")
 
@@ -139,18 +144,20 @@ def why_scaling(view) -> None:
     scaled, raw = explain.scaling_effect(view.trace.blocks[view.layer], view.head)
     d_k = view.config.head_width
     parts.equation(r"\operatorname{Var}(q \cdot k) \approx d_k \quad\Rightarrow\quad \text{divide by } \sqrt{d_k}",
-                   rf"\text{{spread of the scores}}: {raw.spread:.2f} \;\to\; \frac{{{raw.spread:.2f}}}{{\sqrt{{{d_k}}}}} = "
+                   rf"\text{{spread of the scores}}: {raw.spread:.2f} \;\to\; "
+                   rf"\frac{{{raw.spread:.2f}}}{{\sqrt{{{d_k}}}}} = "
                    rf"{scaled.spread:.2f}")
-    st.markdown(f"Without the division this head's rows would have **{raw.entropy.mean():.2f} bits** of entropy instead of "
-                f"**{scaled.entropy.mean():.2f}**: sharper, and harder to learn, since a softmax near 0 and 1 passes hardly "
-                "any gradient.")
+    st.markdown(f"Without the division this head's rows would have **{raw.entropy.mean():.2f} bits** of entropy "
+                f"instead of **{scaled.entropy.mean():.2f}**: sharper, and harder to learn, since a softmax near 0 "
+                "and 1 passes hardly any gradient.")
     T = view.config.tokens
     for column, (title, attended) in zip(st.columns(2), {"with 1/√d_k": scaled, "without": raw}.items(), strict=True):
         with column:
             row = attended.pattern[view.token]
             st.markdown(f"**{title}** · {short(view.token)} looks")
             parts.grid_picture(
-                attention.over_digit(view.trace.image, row), view.config.grid, view.config.grid, key=f"scaling_{title[:7]}",
+                attention.over_digit(view.trace.image, row), view.config.grid, view.config.grid,
+                key=f"scaling_{title[:7]}",
                 alt=f"attention {title}", width=330, labels=[f"patch {i}: {row[i]:.1%}" for i in range(1, T)],
                 scale=(colours.WARM, 0, row[1:].max(), f"{attended.entropy[view.token]:.2f} bits"),
             )
@@ -163,16 +170,17 @@ def causal_mask(view) -> None:
     block, T = view.trace.blocks[view.layer], view.config.tokens
     masked = attention.causal(block, view.head)
     looks = block.pattern[view.head]
-    st.markdown("A ViT has **no mask**: every token may look at every other, before or after it. GPT, which has to guess the "
-                "next word, hides what comes later. With GPT's mask CLS, the first token, would see **only itself**, and "
-                "every picture would get the same answer.")
+    st.markdown("A ViT has **no mask**: every token may look at every other, before or after it. GPT, which has to "
+                "guess the next word, hides what comes later. With GPT's mask CLS, the first token, would see **only "
+                "itself**, and every picture would get the same answer.")
     for column, (title, values) in zip(
         st.columns(2), {"this model": looks, "the same scores under GPT's mask": masked}.items(), strict=True
     ):
         with column:
             st.markdown(f"**{title}** · CLS looks at itself with {values[0, 0]:.0%}")
             parts.grid_picture(
-                colours.paint(values, colours.WARM, 0, looks.max()), T, T, key=f"mask_{title[:4]}", alt=title, width=420,
+                colours.paint(values, colours.WARM, 0, looks.max()), T, T, key=f"mask_{title[:4]}", alt=title,
+                width=420,
                 lines=False, scale=(colours.WARM, 0, looks.max(), "one scale for both"),
                 chosen=[view.token * T + chosen_key(view)],
             )

@@ -1,5 +1,8 @@
 """The parts of the draw page: pictures of what happens to a drawing, the answer, other ways to bring a digit."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import streamlit as st
 
@@ -13,7 +16,8 @@ CAPTIONS = {
     "fitted": "longer side: 20 pixels",
     "centred": "centred by mass: what the model sees",
 }
-SAMPLES = 12
+MISTAKES = Path(__file__).parents[2] / "assets" / "explorer" / "mistakes.json"
+MISTAKES_SHOWN = 4
 
 
 def has_drawing() -> bool:
@@ -89,13 +93,14 @@ def answer(view) -> None:
     )
 
 
-def samples(view) -> None:
+def samples() -> None:
     """Digits of MNIST's test set, some of which the model gets wrong."""
-    indices = sample_indices()
+    right, wrong = sample_indices()
+    indices = right + wrong
     images, labels = data.load("mnist", "test")
     chosen = state.get().drawing
-    st.markdown("**Or pick one** from MNIST's test set, which the model has never learned from. "
-                "The last four are ones it gets wrong.")
+    st.markdown("**Or pick one** from MNIST's test set, which the explorer's model has never learned from. "
+                f"It gets the last {len(wrong)} wrong.")
     parts.grid_picture(
         draw.strip(images[indices]), 1, len(indices), key="samples", alt="sample digits", width=1100, lines=False,
         chosen=[indices.index(chosen.sample)] if chosen and chosen.sample in indices else [],
@@ -105,10 +110,11 @@ def samples(view) -> None:
 
 
 @st.cache_data
-def sample_indices() -> list[int]:
-    """One of each digit, then the mistakes that the model's own story names."""
+def sample_indices() -> tuple[list[int], list[int]]:
+    """One of each digit, and some of those that the shipped model is known to misread."""
     _, labels = data.load("mnist", "test")
-    return [int(np.flatnonzero(labels == digit)[0]) for digit in range(10)]
+    mistakes = json.loads(MISTAKES.read_text())[:MISTAKES_SHOWN]
+    return [int(np.flatnonzero(labels == digit)[0]) for digit in range(10)], mistakes
 
 
 def paper() -> None:

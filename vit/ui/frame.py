@@ -216,12 +216,12 @@ def answer_card(view: View) -> None:
 
 
 def choose_model() -> None:
-    options = [*models.NAMES]
     now = state.get().model
-    if now not in options:
-        options.append(now)
+    opened = st.session_state.setdefault("opened_models", list(models.NAMES))
+    if now not in opened:
+        opened.append(now)
     st.session_state.model_widget = now
-    st.selectbox("model", options, key="model_widget", format_func=models.name_of,
+    st.selectbox("model", opened, key="model_widget", format_func=models.name_of,
                  on_change=lambda: state.choose(model=st.session_state.model_widget))
 
 

@@ -17,7 +17,7 @@ def name_of(model_id: str) -> str:
     return f"your run {run} · {checkpoint}"
 
 
-@st.cache_resource(max_entries=8, show_spinner="Loading the model …")
+@st.cache_resource(max_entries=8, show_spinner=False)
 def load(model_id: str):
     """The model and its story. Raises ValueError or FileNotFoundError with a sentence if it cannot be had."""
     import torch

@@ -87,7 +87,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
 }
 """
 GRID_PICTURE_HTML = """
-<div class="picture"><div class="corner"></div><div class="frame"><img><div class="names"></div><svg preserveAspectRatio="none"></svg><div class="words"></div>
+<div class="picture"><div class="corner"></div>
+<div class="frame"><img><div class="names"></div><svg preserveAspectRatio="none"></svg><div class="words"></div>
 <div class="tip"></div></div>
 <div class="scale"><span class="low"></span><span class="bar"></span><span class="high"></span>
 <span class="caption"></span></div></div>

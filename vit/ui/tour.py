@@ -23,17 +23,19 @@ STOPS = (
          lambda before, now: now.drawing != before.drawing),
     Stop("patches", "The picture is cut into patches; each becomes one token. **Click a patch that has ink in it.**",
          lambda before, now: now.token > 0 and now.token != before.token),
-    Stop("embedding", "Sixteen pixel values become a vector of 128 numbers, by one matrix. **Choose another patch** and "
-                      "watch the bar code change.",
+    Stop("embedding", "Sixteen pixel values become a vector of 128 numbers, by one matrix. **Choose another patch** "
+                      "and watch the bar code change.",
          lambda before, now: now.token != before.token),
-    Stop("attention", "Each small map shows where one head looks. **Choose a head** that looks at the ink: click its map.",
+    Stop("attention", "Each small map shows where one head looks. **Choose a head** that looks at the ink: click "
+                      "its map.",
          lambda before, now: (now.layer, now.head) != (before.layer, before.head)),
-    Stop("attention", "CLS collects what the answer needs. **Choose CLS as the token**, if it is not chosen, then go to a "
-                      "**late layer** and see what it reads.",
+    Stop("attention", "CLS collects what the answer needs. **Choose CLS as the token**, if it is not chosen, then "
+                      "go to a **late layer** and see what it reads.",
          lambda before, now: now.token == 0 and now.layer > before.layer),
     Stop("layers", "Every block only *adds* to what is there. **Choose another layer**: which adds most to your token?",
          lambda before, now: now.layer != before.layer),
-    Stop("logits", "Here is the answer, and how it grew from layer to layer. At which block does the model make up its mind?"),
+    Stop("logits", "Here is the answer, and how it grew from layer to layer. At which block does the model make up "
+                   "its mind?"),
     Stop("draw", "Now try to fool it. **Draw something between a 4 and a 9.** Does it say that it is not sure?",
          lambda before, now: now.drawing != before.drawing),
     Stop("train", "Last stop: train two models yourself, one with mirrored digits, and see who pays for it."),

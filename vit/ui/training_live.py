@@ -94,7 +94,7 @@ def checkpoints_of(twins: Twins | None) -> list[list[str]]:
 
 
 def panel(pair_id: str, ticking: bool, checkpoints: list[list[str]]) -> None:
-    twins = read_twins(pair_id)
+    twins = read_twins(pair_id) if st.session_state.train_pair == pair_id else None
     if twins is None or twins.any_in(*runs.ACTIVE) != ticking or checkpoints_of(twins) != checkpoints:
         st.rerun()  # the rest of the page has something new to show
     verdicts = run_charts.latest_verdicts(*twins.reports) if twins.complete else None

@@ -1,0 +1,51 @@
+"""Turn a trained checkpoint into the one that ships: `python -m benchmarks.ship_explorer FOLDER`.
+
+FOLDER is what `benchmarks.train_explorer` has filled. Its last checkpoint gets the temperature and the "not sure"
+threshold that suit the validation split; the test set is only looked at to report on it.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.calibration import best_temperature, expected_calibration_error, softmax, sure_from
+from benchmarks.report import logits_of
+from vit import checkpoints, data
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path)
+    folder = parser.parse_args().folder
+    model = checkpoints.load(sorted(folder.glob("epoch-*.safetensors"))[-1])
+
+    images, labels = data.load("mnist", "validation")
+    logits = logits_of(model, images)
+    temperature = best_temperature(logits, labels)
+    model.head.weight /= temperature  # the same as dividing the logits, and nobody has to remember to
+    model.head.bias /= temperature
+    model.half().float()  # judge what will be on disk
+    calibrated = softmax(logits_of(model, images))
+
+    test_images, test_labels = data.load("mnist", "test")
+    test = softmax(logits_of(model, test_images))
+    wrong = np.flatnonzero(test.argmax(1) != test_labels)
+    story = {
+        "epochs": [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()],
+        "temperature": round(temperature, 4),
+        "unsure_below": round(sure_from(calibrated, labels), 4),
+        "validation_accuracy": float((calibrated.argmax(1) == labels).mean()),
+        "test_accuracy": float((test.argmax(1) == test_labels).mean()),
+        "calibration_error": round(expected_calibration_error(test, test_labels), 5),
+    }
+    shipped = checkpoints.SHIPPED["explorer"]
+    checkpoints.save(model, shipped, story, half=True)
+    most_certain_first = wrong[np.argsort(-test.max(1)[wrong])]
+    (shipped.parent / "mistakes.json").write_text(json.dumps(most_certain_first.tolist()) + "\n")
+    print(json.dumps({name: value for name, value in story.items() if name != "epochs"}, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""A real visitor for measurements: the app's server, and Chromium with the app in it."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+PROJECT = Path(__file__).parent.parent
+QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+         "--disable-sync", "--no-first-run"]
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+
+def find_chromium() -> str | None:
+    return next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
+
+
+@contextmanager
+def serve():
+    """The app on a free port, with run folders of its own; gives its address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with TemporaryDirectory() as runs:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true",
+             "--server.port", str(port), "--server.address", "127.0.0.1", "--server.fileWatcherType", "none"],
+            cwd=PROJECT, env=os.environ | {"PATCHWISE_RUNS": runs},
+        )
+        try:
+            url = f"http://127.0.0.1:{port}"
+            wait_until_healthy(url)
+            yield url
+        finally:
+            server.terminate()
+            server.wait(20)
+
+
+def wait_until_healthy(url: str) -> None:
+    for _ in range(600):
+        try:
+            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=2):
+                return
+        except OSError:
+            time.sleep(0.1)
+    raise TimeoutError("The app's server did not start within a minute.")
+
+
+def settle(page) -> None:
+    """Wait until nothing is loading and nothing runs."""
+    page.wait_for_selector("h1")
+    page.wait_for_function(
+        """() => !document.querySelector('[data-testid=stSkeleton]')
+               && !!document.querySelector('[data-test-script-state=notRunning]')"""
+    )
+    page.wait_for_timeout(700)
