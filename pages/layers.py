@@ -4,7 +4,7 @@ import streamlit as st
 
 from vit import explain
 from vit.charts import colours, layers
-from vit.charts.layers import bracketed, rounded
+from vit.charts.layers import bracketed, plain, rounded
 from vit.ui import frame, parts
 
 view = frame.begin("layers")
@@ -130,8 +130,10 @@ def layer_norm() -> None:
         parts.equation(
             r"\mathrm{LN}(\mathbf{x}) = \frac{\mathbf{x} - \mu}{\sigma} \cdot \gamma + \beta",
             [rf"\mu = {rounded(numbers.mean)} \qquad \sigma = {rounded(numbers.deviation)}",
-             rf"\frac{{{rounded(x[component])} - {bracketed(numbers.mean)}}}{{{rounded(numbers.deviation)}}} \cdot "
-             rf"{rounded(gamma)} + {bracketed(beta)} = {rounded(numbers.out[component])}"],
+             rf"\frac{{{rounded(x[component])} - {bracketed(numbers.mean)}}}{{{rounded(numbers.deviation)}}} = "
+             rf"{rounded(numbers.normalised[component])}",
+             rf"{rounded(numbers.normalised[component])} \cdot {bracketed(gamma)} + {bracketed(beta)} = "
+             rf"{rounded(numbers.out[component])}"],
         )
 
 
@@ -152,8 +154,8 @@ def alike() -> None:
     others = layers.mean_of_others(similarity, token)
     maps = layers.similarity_maps(similarity, token, layer, dark)
     st.markdown(f"**How alike is {name} to the others?** One map after the embedding, then one after each "
-                f"block. Its cosine with the other tokens is {others[0]:.2f} on average at first, and "
-                f"{others[-1]:.2f} at the end. Click a cell to choose its block and its token.")
+                f"block. Its cosine with the other tokens is {plain(others[0])} on average at first, and "
+                f"{plain(others[-1])} at the end. Click a cell to choose its block and its token.")
     parts.grid_picture(
         maps.picture.pixels, maps.picture.rows, maps.picture.columns, key="similarity", width=1400,
         lines=False, alt=f"cosine of {name} with every token at every depth", labels=maps.picture.labels,

@@ -33,7 +33,8 @@ st.segmented_control("class to look into", range(config.classes), key="class_wid
                      on_change=lambda: choose_class(st.session_state.class_widget))
 left, right = st.columns(2, gap="large")
 with left:
-    st.markdown("**The answer after each block**: what the head would read if the model stopped there.")
+    st.markdown("**The answer after each block**: what the head would read if the model stopped there. It was "
+                "trained to read the last row only.")
     picture = logits.lens(lens, label)
     parts.grid_picture(
         picture.pixels, picture.rows, picture.columns, key="lens", width=620,
@@ -88,11 +89,11 @@ st.markdown(f"CLS at the end is the sum of all that the blocks have added, so th
 st.html(logits.waterfall(shares, dark))
 attention, mlp = shares.attention.sum(), shares.mlp.sum()
 parts.equation(
-    rf"\text{{logit}}_{{{winner}}} - \text{{logit}}_{{{rival}}} = z_0 + \sum \text{{attention}} + "
-    r"\sum \text{MLP} + \text{fixed}",
-    [rf"{rounded(trace.logits[winner])} - {bracketed(trace.logits[rival])} = {rounded(shares.total)}",
-     rf"{rounded(shares.embedding)} + {bracketed(attention)} + {bracketed(mlp)} + {bracketed(shares.constant)} = "
-     rf"{rounded(shares.total)}"],
+    rf"\begin{{aligned}}\text{{logit}}_{{{winner}}} - \text{{logit}}_{{{rival}}} &= z_0 + \sum \text{{attention}} \\"
+    r"&\quad + \sum \text{MLP} + \text{fixed}\end{aligned}",
+    rf"\begin{{aligned}}{rounded(trace.logits[winner])} - {bracketed(trace.logits[rival])} &= "
+    rf"{rounded(shares.embedding)} + {bracketed(attention)} \\ &\quad + {bracketed(mlp)} + "
+    rf"{bracketed(shares.constant)} \\ &= {rounded(shares.total)}\end{{aligned}}",
 )
 parts.try_this(
     f"choose another class, and see which blocks spoke for it. Then draw a {winner} that hesitates between "

@@ -232,10 +232,10 @@ def legend(name: str) -> str:
 
 def norm_table(x: np.ndarray, numbers: LayerNormNumbers, component: int) -> str:
     """A vector on its way through LayerNorm, in its mean, deviation and range, and in one of its numbers."""
-    steps = {"as it comes": x, "(x − μ) / σ": numbers.normalised, "· γ + β": numbers.out}
+    steps = {"x": x, "(x − μ) / σ": numbers.normalised, "· γ + β": numbers.out}
     head = ["", "mean", "deviation", "smallest", "largest", f"number {component + 1}"]
     lines = [
-        [step, *(f"{n:.2f}".replace("-", "−") for n in (v.mean(), v.std(), v.min(), v.max(), v[component]))]
+        [step, *map(plain, (v.mean(), v.std(), v.min(), v.max(), v[component]))]
         for step, v in steps.items()
     ]
     rows = "".join("<tr>" + "".join(cell(text, i) for i, text in enumerate(line)) + "</tr>" for line in lines)
@@ -246,11 +246,18 @@ def norm_table(x: np.ndarray, numbers: LayerNormNumbers, component: int) -> str:
 
 def cell(text: str, column: int, tag: str = "td") -> str:
     side, weight = ("right", 600 if column == 5 else 400) if column else ("left", 400)
-    return f"<{tag} style='padding:.25rem .6em;text-align:{side};font-weight:{weight}'>{text}</{tag}>"
+    style = f"padding:.25rem .6em;white-space:nowrap;text-align:{side};font-weight:{weight}"
+    return f"<{tag} style='{style}'>{text}</{tag}>"
+
+
+def plain(value: float) -> str:
+    """A number for text and tables, with a proper minus."""
+    return f"{round(float(value), 2) + 0.0:.2f}".replace("-", "−")  # + 0.0 turns −0 into 0
 
 
 def rounded(value: float) -> str:
-    return f"{round(float(value), 3) + 0.0:.3f}"  # + 0.0 turns −0 into 0
+    """A number for equations in KaTeX."""
+    return f"{round(float(value), 3) + 0.0:.3f}"
 
 
 def bracketed(value: float) -> str:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from vit.charts import colours
-from vit.charts.layers import Picture, outline
+from vit.charts.layers import Picture, outline, plain
 from vit.explain import Contributions, LogitLens
 
 LENS_CELL = 30, 48  # pixels: height, width
@@ -134,10 +134,6 @@ def digits(value: float) -> tuple[str, int]:
     return f"{value:,.{decimals}f}", 0
 
 
-def plain(value: float) -> str:
-    return f"{round(float(value), 2) + 0.0:.2f}".replace("-", "−")  # + 0.0 turns −0 into 0
-
-
 def with_sign(value: float) -> str:
     return f"{round(float(value), 2) + 0.0:+.2f}".replace("-", "−")
 
@@ -205,5 +201,5 @@ def softmax_line(logits: np.ndarray, probabilities: np.ndarray, label: int) -> s
     terms = np.exp(logits.astype(float))
     share = probabilities[label]
     shown = f"{share:.4f}" if share >= 1e-4 else latex_size(share)
-    return (rf"\frac{{e^{{{logits[label]:.2f}}}}}{{{latex_size(terms.sum())}}} = "
+    return (rf"\frac{{\rule{{0pt}}{{1.2em}}e^{{{logits[label]:.2f}}}}}{{{latex_size(terms.sum())}}} = "
             rf"\frac{{{latex_size(terms[label])}}}{{{latex_size(terms.sum())}}} = {shown}")
