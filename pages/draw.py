@@ -27,5 +27,4 @@ digits.samples()
 parts.try_this("draw the same digit small, in a corner, and then as large as the canvas. The four pictures tell why "
                "the answer hardly changes.")
 frame.end("draw")
-if view is None:
-    models.load(models.DEFAULT)  # the page is there; the first stroke shall not have to wait for the model
+models.warm_up()

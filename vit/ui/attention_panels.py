@@ -5,6 +5,7 @@ import streamlit as st
 
 from vit import explain
 from vit.charts import attention, colours, embedding
+from vit.charts.logits import latex_size
 from vit.ui import frame, parts
 
 
@@ -84,7 +85,8 @@ def one_pair(view) -> None:
             r"a_{ij} = \frac{e^{q_i \cdot k_j / \sqrt{d_k}}}{\sum_m e^{q_i \cdot k_m / \sqrt{d_k}}}",
             [rf"\frac{{q \cdot k}}{{\sqrt{{{d_k}}}}} = \frac{{{product.total:.3f}}}{{{np.sqrt(d_k):.3f}}} = "
              rf"{score:.3f}",
-             rf"a = \frac{{e^{{{score:.3f}}}}}{{{total:.2f}}} = \frac{{{np.exp(score):.3f}}}{{{total:.2f}}} = "
+             rf"a = \frac{{e^{{{score:.3f}}}}}{{{latex_size(total)}}} = "
+             rf"\frac{{{latex_size(np.exp(float(score)))}}}{{{latex_size(total)}}} = "
              rf"{row[key]:.4f}"],
         )
         limit = colours.limit_of(scores)

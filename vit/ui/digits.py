@@ -40,7 +40,7 @@ def steps() -> None:
     """From the canvas to 28x28, in pictures."""
     pictures = step_pictures()
     if not pictures:
-        st.markdown("#### From your pen to 28 x 28")
+        st.markdown("#### From pen to pixels")
         st.markdown("Your ink is cropped, scaled and centred, as the makers of MNIST did with theirs. "
                     "The pictures appear here.")
         return
@@ -119,7 +119,7 @@ def sample_indices() -> tuple[list[int], list[int]]:
 
 def paper() -> None:
     """Ink on paper: a picture file, or the camera."""
-    with st.popover("From paper", icon=":material/photo_camera:"):
+    with st.popover("Photo", icon=":material/photo_camera:"):
         st.caption("Write one digit on paper, with a dark pen. It stays on this computer's server.")
         file = st.file_uploader("Upload a picture", type=["png", "jpg", "jpeg", "webp", "gif", "bmp", "tiff"])
         shot = None

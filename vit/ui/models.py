@@ -1,6 +1,8 @@
 """The models a visitor can look into, loaded once for all visitors."""
 
 import gc
+import threading
+from importlib import import_module
 
 import streamlit as st
 
@@ -15,6 +17,12 @@ def name_of(model_id: str) -> str:
         return NAMES[model_id]
     run, _, checkpoint = model_id.removeprefix("run:").partition("/")
     return f"your run {run} · {checkpoint}"
+
+
+@st.cache_resource(show_spinner=False)
+def warm_up() -> None:
+    """Import torch soon, but not now: first the browser shall get its page, then the first stroke need not wait."""
+    threading.Timer(1.5, import_module, ["vit.trace"]).start()
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
