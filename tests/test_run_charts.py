@@ -85,7 +85,7 @@ def test_twins_are_compared_at_the_same_step_and_on_the_same_images():
 def test_curves_end_in_the_last_point_however_long_the_run():
     reports = [training_line(step, loss=1 / step) for step in range(1, 5000)]
     chart = run_charts.curves([Line("without flips", False, reports)], "loss", "step")
-    points = chart["series"][0]["data"]
+    points = chart["lines"][0]["points"]
     assert len(points) <= run_charts.MOST_POINTS
     assert points[0] == [1, 1.0]
     assert points[-1] == [4999, round(1 / 4999, 4)]
@@ -96,14 +96,15 @@ def test_curves_have_both_twins_training_and_validation_and_the_line_of_guessing
     lines = [Line(run_charts.NAMES[flips], flips, reports) for flips in (False, True)]
     for quantity, guess in (("loss", 2.3026), ("accuracy", 10)):
         chart = run_charts.curves(lines, quantity, "seconds")
-        assert [one["name"] for one in chart["series"]] == [
+        assert [one["name"] for one in chart["lines"]] == [
             "without flips · training", "without flips · validation",
-            "with flips · training", "with flips · validation", "guessing",
+            "with flips · training", "with flips · validation",
         ]
-        assert chart["series"][-1]["markLine"]["data"][0]["yAxis"] == pytest.approx(guess)
-        assert chart["series"][0]["data"][0][0] == 1.0
-        styles = {one["lineStyle"]["type"] for one in chart["series"][:4]}
-        assert styles == {"solid", "dashed"}
+        assert chart["guess"]["value"] == pytest.approx(guess)
+        assert chart["lines"][0]["points"][0][0] == 1.0
+        assert {(one["colour"], one["dashed"]) for one in chart["lines"]} == {
+            (run_charts.NO_FLIP, False), (run_charts.FLIP, True)
+        }
         json.dumps(chart)
 
 

@@ -1,5 +1,4 @@
-"""Metrics of runs to charts and numbers. Live charts are ECharts options: they change in place, under the
-pointer, where Plotly would be drawn anew."""
+"""Metrics of runs to charts, as plain values that a page can draw, and to numbers and sentences."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +15,8 @@ DECALS = {  # bars are told apart by more than their colour
            "color": "rgba(255,255,255,0.35)"},
 }
 AXES = {"step": "steps", "epoch": "epochs", "seconds": "seconds"}
-MOST_POINTS = 300
+DECIMALS = {"step": 0, "epoch": 2, "seconds": 1}
+MOST_POINTS = 200
 CLASS_NAMES = {
     "fashion-mnist": ("T-shirt", "trousers", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag",
                       "boot"),
@@ -50,54 +50,39 @@ class Line:
 def curves(lines: Sequence[Line], quantity: str, x: str, classes: int = 10) -> dict:
     """Loss or accuracy over steps, epochs or seconds: thin lines for training, dots for validation."""
     percent = quantity == "accuracy"
-    series = [one for line in lines for one in _series_of(line, quantity, x)]
     guess = 100 / classes if percent else math.log(classes)
-    guessing = f"guessing {guess:.0f} %" if percent else f"guessing ln {classes} = {guess:.2f}"
-    series.append({
-        "type": "line", "name": "guessing", "data": [], "silent": True,
-        "markLine": {
-            "silent": True, "symbol": "none", "animation": False,
-            "lineStyle": {"type": "dashed", "color": "#8a94a6", "width": 1.5},
-            "label": {"formatter": guessing, "position": "insideEndTop", "color": "#8a94a6"},
-            "data": [{"yAxis": round(guess, 4)}],
-        },
-    })
     return {
-        "animation": False,
-        "grid": {"left": 52, "right": 16, "top": 16, "bottom": 44},
-        "tooltip": {"trigger": "axis", "confine": True, "valueFormatter": "%.1f %%" if percent else "%.3f"},
-        "xAxis": {"type": "value", "name": AXES[x], "nameLocation": "middle", "nameGap": 26, "min": 0,
-                  "max": "dataMax", "axisLabel": {"hideOverlap": True}},
-        "yAxis": {"type": "value", "min": 0, "max": 100 if percent else None,
-                  "axisLabel": {"formatter": "{value} %" if percent else "{value}"}},
-        "series": series,
+        "lines": [one for line in lines for one in _drawn(line, quantity, x)],
+        "guess": {"value": round(guess, 4),
+                  "name": f"guessing {guess:.0f} %" if percent else f"guessing ln {classes} = {guess:.2f}"},
+        "axis": AXES[x], "decimals": DECIMALS[x], "unit": " %" if percent else "",
+        "precision": 1 if percent else 3, "top": 100 if percent else None,
     }
 
 
-def _series_of(line: Line, quantity: str, x: str) -> list[dict]:
-    style = {"color": COLOURS[line.flips], "type": "dashed" if line.flips else "solid"}
-    fade = 0.45 if line.faded else 1
-    parts = {"train": (1.2, 0.55 * fade, False), "validation": (2.6, fade, True)}
+def _drawn(line: Line, quantity: str, x: str) -> list[dict]:
+    fade = 0.4 if line.faded else 1
+    kinds = {"train": ("training", 1.2, 0.6 * fade), "validation": ("validation", 2.6, fade)}
     return [
         {
-            "type": "line", "name": f"{line.name} · {kind if kind == 'validation' else 'training'}",
-            "data": points(of_kind(line.reports, kind), quantity, x),
-            "showSymbol": dots, "symbol": "diamond" if line.flips else "circle", "symbolSize": 6,
-            "color": COLOURS[line.flips], "itemStyle": {"opacity": opacity},
-            "lineStyle": style | {"width": width, "opacity": opacity}, "z": 3 if dots else 2,
+            "name": f"{line.name} · {name}", "points": points(of_kind(line.reports, kind), quantity, x),
+            "colour": COLOURS[line.flips], "dashed": line.flips, "dots": kind == "validation",
+            "width": width, "opacity": opacity,
         }
-        for kind, (width, opacity, dots) in parts.items()
+        for kind, (name, width, opacity) in kinds.items()
     ]
 
 
 def points(reports: Reports, quantity: str, x: str) -> list[list[float]]:
-    """At most so many that a chart stays quick; the last one is always there."""
-    kept = list(reports)
-    if len(kept) > MOST_POINTS:
-        chosen = np.unique(np.linspace(0, len(kept) - 1, MOST_POINTS).round().astype(int))
-        kept = [kept[i] for i in chosen]
     factor = 100 if quantity == "accuracy" else 1
-    return [[round(report[x], 3), round(factor * report[quantity], 4)] for report in kept]
+    return [[round(report[x], 3), round(factor * report[quantity], 4)] for report in thinned(reports)]
+
+
+def thinned(many: Sequence) -> list:
+    """At most so many that a chart stays quick; the first and the last are always among them."""
+    if len(many) <= MOST_POINTS:
+        return list(many)
+    return [many[i] for i in np.unique(np.linspace(0, len(many) - 1, MOST_POINTS).round().astype(int))]
 
 
 # The lesson

@@ -15,7 +15,7 @@ from vit.charts.colours import data_uri
 from vit.config import TrainConfig
 from vit.run_charts import AXES, NAMES, Line
 from vit.runs import Run
-from vit.ui import frame, models, state, training_live
+from vit.ui import frame, models, state, training_chart, training_live
 
 MOST_LISTED = 40
 
@@ -191,8 +191,9 @@ def compare(newer: list[Run], older: list[Run]) -> None:
     ]
     x = st.session_state.get("train_x", "step")
     for column, quantity in zip(st.columns(2), ("loss", "accuracy"), strict=True):
-        column.echarts_chart(run_charts.curves(lines, quantity, x), key=f"compare_{quantity}", height=300,
-                             alt=f"{quantity} of two pairs of twins over {AXES[x]}")
+        with column:
+            training_chart.curves(run_charts.curves(lines, quantity, x), key=f"compare_{quantity}",
+                                  alt=f"{quantity} of two pairs of twins over {AXES[x]}")
 
 
 def remove(pairs: list[list[Run]]) -> None:

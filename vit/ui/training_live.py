@@ -13,6 +13,7 @@ from vit.config import TrainConfig
 from vit.dispatch import dispatcher
 from vit.run_charts import AXES, COLOURS, NAMES, Line
 from vit.runs import Run
+from vit.ui import training_chart
 
 TICK = 0.5  # seconds
 STATES = {
@@ -218,9 +219,8 @@ def curves(twins: Twins) -> None:
     for column, quantity in zip(st.columns(2), ("loss", "accuracy"), strict=True):
         with column:
             st.markdown(f"**{quantity.capitalize()}**")
-            st.echarts_chart(
-                run_charts.curves(lines, quantity, x, twins.config.model.classes),
-                key=f"train_{quantity}", height=300,
+            training_chart.curves(
+                run_charts.curves(lines, quantity, x, twins.config.model.classes), key=f"train_{quantity}",
                 alt=f"{quantity} of both twins over {AXES[x]}, training and validation",
             )
 
