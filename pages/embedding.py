@@ -61,7 +61,7 @@ with maths:
                      product, "x", "E")
     difference = explain.conv2d_difference(view.model, trace.image)
     st.caption(f"Code often writes this as a Conv2d with kernel and stride {P}. Computed both ways just now, the "
-               f"{config.patches} x {D} numbers differ by at most {difference:.1e}: it is the same thing.")
+               f"{config.patches} x {D} numbers differ by at most {parts.number(difference)}: it is the same thing.")
 
 shown = st.segmented_control(
     "Look closer", ["Filters", "CLS and positions", "Position maps", "z₀"], default="Filters", required=True,

@@ -21,7 +21,7 @@ def head_mosaic(trace: ForwardTrace, token: int, shared: bool) -> np.ndarray:
     looks = maps(trace, token)
     highest = looks.max() if shared else looks.max((2, 3), keepdims=True)
     tiles = colours.paint(looks / highest, colours.WARM, 0, 1)
-    return mosaic(tiles.reshape(-1, *tiles.shape[2:]), looks.shape[1], fill=110)
+    return mosaic(tiles.reshape(-1, *tiles.shape[2:]), looks.shape[1])
 
 
 def head_labels(trace: ForwardTrace, token: int) -> list[str]:

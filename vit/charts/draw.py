@@ -4,6 +4,7 @@ import numpy as np
 from PIL import Image
 
 from vit.charts import colours
+from vit.charts.embedding import mosaic
 
 
 def enlarged(image: np.ndarray, side: int) -> np.ndarray:
@@ -12,9 +13,9 @@ def enlarged(image: np.ndarray, side: int) -> np.ndarray:
     return np.asarray(Image.fromarray(rgb).resize((side, side), Image.Resampling.NEAREST))
 
 
-def strip(images: np.ndarray) -> np.ndarray:
-    """Digits side by side, with a little air between them."""
-    return np.hstack([np.pad(colours.paint(image, colours.INK, 0, 255), ((1, 1), (1, 1), (0, 0))) for image in images])
+def sheet(images: np.ndarray, columns: int) -> np.ndarray:
+    """Digits in rows, with a little air between them."""
+    return mosaic(colours.paint(images, colours.INK, 0, 255), columns, fill=0)
 
 
 def bars(probabilities: np.ndarray, winner: int) -> str:

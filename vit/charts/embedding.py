@@ -5,7 +5,10 @@ import numpy as np
 from vit.charts import colours
 
 
-def mosaic(tiles: np.ndarray, columns: int, gap: int = 1, fill: int = 128) -> np.ndarray:
+GAP = {False: 205, True: 58}  # grey between the tiles of a mosaic, by theme
+
+
+def mosaic(tiles: np.ndarray, columns: int, gap: int = 1, fill: int = 110) -> np.ndarray:
     """(n, a, b, 3) to one picture, `columns` tiles wide, with a gap around each."""
     rows = -(-len(tiles) // columns)
     missing = rows * columns - len(tiles)
@@ -24,7 +27,8 @@ def filters(weights: np.ndarray, channels: int, dark: bool) -> tuple[np.ndarray,
     """E's rows as one mosaic on one shared scale, and the end of that scale."""
     squares = patch_shape(weights, channels)
     limit = colours.limit_of(squares)
-    return mosaic(colours.paint(squares, colours.signed(dark), -limit, limit), mosaic_columns(len(weights))), limit
+    tiles = colours.paint(squares, colours.signed(dark), -limit, limit)
+    return mosaic(tiles, mosaic_columns(len(weights)), fill=GAP[dark]), limit
 
 
 def mosaic_columns(count: int) -> int:
@@ -35,7 +39,7 @@ def position_maps(similarity: np.ndarray, dark: bool) -> np.ndarray:
     """For each patch, how alike its position is to every other: a grid of grids."""
     grid = round(len(similarity) ** 0.5)
     maps = similarity.reshape(-1, grid, grid)
-    return mosaic(colours.paint(maps, colours.signed(dark), -1, 1), grid)
+    return mosaic(colours.paint(maps, colours.signed(dark), -1, 1), grid, fill=GAP[dark])
 
 
 def bar_code(values: np.ndarray, dark: bool, height: int = 12) -> np.ndarray:

@@ -18,6 +18,7 @@ CAPTIONS = {
 }
 MISTAKES = Path(__file__).parents[2] / "assets" / "explorer" / "mistakes.json"
 MISTAKES_SHOWN = 4
+SAMPLES_PER_ROW = 7
 
 
 def has_drawing() -> bool:
@@ -102,10 +103,11 @@ def samples() -> None:
     st.markdown("**Or pick one** from MNIST's test set, which the explorer's model has never learned from. "
                 f"It gets the last {len(wrong)} wrong.")
     parts.grid_picture(
-        draw.strip(images[indices]), 1, len(indices), key="samples", alt="sample digits", width=1100, lines=False,
+        draw.sheet(images[indices], SAMPLES_PER_ROW), -(-len(indices) // SAMPLES_PER_ROW), SAMPLES_PER_ROW,
+        key="samples", alt="sample digits", width=620, lines=False,
         chosen=[indices.index(chosen.sample)] if chosen and chosen.sample in indices else [],
         labels=[f"written as {labels[i]}" for i in indices],
-        on_choose=lambda cell: state.draw(drawing.from_sample(indices[cell])),
+        on_choose=lambda cell: state.draw(drawing.from_sample(indices[min(cell, len(indices) - 1)])),
     )
 
 

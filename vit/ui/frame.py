@@ -121,7 +121,7 @@ def begin(page: str) -> View:
 
 def title(question: str, sentence: str) -> None:
     """The page's question with the controls that belong to no page beside it, and one sentence."""
-    words, controls = st.columns([5, 2], vertical_alignment="center")
+    words, controls = st.columns([7, 2], vertical_alignment="center")
     words.title(question, anchor=False)
     hidden = state.get().hidden
     with controls.container(horizontal=True, horizontal_alignment="right"):

@@ -180,8 +180,8 @@ def equation(symbols: str, numbers: str | Sequence[str] = ()) -> None:
         st.latex(line)
 
 
-def row_vector(values: Sequence[float], most: int = 16, per_line: int = 8) -> str:
-    """A vector as LaTeX, in lines of eight, with dots where it is longer than can be shown."""
+def row_vector(values: Sequence[float], most: int = 16, per_line: int = 4) -> str:
+    """A vector as LaTeX, in short lines, with dots where it is longer than can be shown."""
     shown = [f"{value:.2f}" for value in values[:most]]
     lines = [" & ".join(shown[i : i + per_line]) for i in range(0, len(shown), per_line)]
     dots = r" \\ \dots" if len(values) > most else ""
