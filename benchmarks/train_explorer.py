@@ -14,6 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Generator, Tensor
 
+from benchmarks import handwriting
 from benchmarks.augment import rewrite, scribbles
 from vit import checkpoints, data
 from vit.config import PRESETS
@@ -27,6 +28,7 @@ BATCH = 64
 SCRIBBLES = 3  # beside each batch, with "could be anything" as their label
 PEAK_RATE, WARM_UP_STEPS, WEIGHT_DECAY = 1e-3, 1000, 0.05
 SMOOTHING = 0.05
+RESTYLED_FROM, RESTYLED_EACH, RESTYLED_SHARE = 8, 1500, 0.35  # first epoch with them, pictures, share of a class
 AVERAGING = 0.998
 
 (MEAN,), (DEVIATION,) = data.NORMALISATION[1]
@@ -43,19 +45,26 @@ def main():
     digits = torch.tensor(images)[:, None].float() / 255
     labels = torch.tensor(labels)
     nonsense = torch.tensor(scribbles(6000, SEED))[:, None].float() / 255
+    restyled = {
+        digit: torch.tensor(pictures)[:, None].float() / 255
+        for digit, pictures in handwriting.pool(images, labels.numpy(), RESTYLED_EACH, SEED).items()
+    }
     run = Run(arguments.folder, steps_per_epoch=math.ceil(len(labels) / BATCH))
     for epoch in range(run.epochs_done, EPOCHS):
-        train_epoch(run, epoch, digits, labels, nonsense)
+        train_epoch(run, epoch, digits, labels, nonsense, restyled if epoch >= RESTYLED_FROM else {})
 
 
-def train_epoch(run: "Run", epoch: int, digits: Tensor, labels: Tensor, nonsense: Tensor) -> None:
+def train_epoch(
+    run: "Run", epoch: int, digits: Tensor, labels: Tensor, nonsense: Tensor, restyled: dict[int, Tensor]
+) -> None:
     generator = Generator().manual_seed(SEED * 1000 + epoch)  # of its own, so that a resumed run is the same run
     probes = [keep_patches(count, generator) for count in PATCHES_KEPT[epoch]]
     start, losses, correct = time.time(), [], 0
     for step, chosen in enumerate(torch.randperm(len(labels), generator=generator).split(BATCH)):
         run.set_rate(epoch * run.steps_per_epoch + step)
         strange = nonsense[torch.randint(len(nonsense), (SCRIBBLES,), generator=generator)]
-        batch = (rewrite(torch.cat([digits[chosen], strange]), generator) - MEAN) / DEVIATION
+        pictures = restyle(digits[chosen], labels[chosen], restyled, generator)
+        batch = (rewrite(torch.cat([pictures, strange]), generator) - MEAN) / DEVIATION
         targets = F.one_hot(labels[chosen], 10) * (1 - SMOOTHING) + SMOOTHING / 10
         targets = torch.cat([targets, torch.full((SCRIBBLES, 10), 0.1)])
         logits = run.model(batch, probes[step % len(probes)])
@@ -77,6 +86,15 @@ def train_epoch(run: "Run", epoch: int, digits: Tensor, labels: Tensor, nonsense
         "validation_accuracy": accuracy(run.averaged, "validation"),
         "seconds": round(time.time() - start, 1),
     })
+
+
+def restyle(pictures: Tensor, labels: Tensor, restyled: dict[int, Tensor], generator: Generator) -> Tensor:
+    """In the place of some digits, others of the same class that are written in another style."""
+    for digit, others in restyled.items():
+        drawn = torch.rand(len(labels), generator=generator) < RESTYLED_SHARE
+        replaced = torch.nonzero((labels == digit) & drawn)[:, 0]
+        pictures[replaced] = others[torch.randint(len(others), (len(replaced),), generator=generator)]
+    return pictures
 
 
 def keep_patches(count: int, generator: Generator):
