@@ -227,3 +227,9 @@ def test_each_acts_on_a_batch_as_on_one_image_and_leaves_the_model_alone(interve
             close(logits, trace_image(small_model, image, intervention).logits)
         assert not torch.allclose(changed, plain, atol=1e-4)
         torch.testing.assert_close(small_model(normalise(images)), plain, rtol=0, atol=0)
+
+
+def test_heads_that_are_off_stay_as_they_were_for_whoever_else_holds_them():
+    value = torch.ones(1, HEADS, TOKENS, 8)
+    assert (HeadsOff({1: [0]})("heads", 1, value)[:, 0] == 0).all()
+    assert (value == 1).all()
