@@ -46,12 +46,7 @@ def river(blocks: Sequence[BlockTrace], sizes: Added, token: int, layer: int) ->
     pixels[:, layer * BLOCK_WIDTH : (layer + 1) * BLOCK_WIDTH] = DUSK
 
     # River and bars have each their own scale: late in the stream the token is far longer than what is added.
-    stations = np.column_stack([before, middle]).ravel()
-    thickness = (BAND - 8) / max(before.max(), middle.max(), after.max()) * np.interp(
-        np.arange(width), np.arange(len(stations) + 1) * BLOCK_WIDTH / 2, [*stations, after[-1]]
-    )
     tallest = (BAND - 8) / (max(attention.max(), mlp.max()) or 1)
-    centre = height / 2
     for number in range(count):
         left, right = int((number + 0.25) * BLOCK_WIDTH), int((number + 0.75) * BLOCK_WIDTH)
         stem = slice((left + right) // 2 - 2, (left + right) // 2 + 2)
@@ -59,11 +54,14 @@ def river(blocks: Sequence[BlockTrace], sizes: Added, token: int, layer: int) ->
         pixels[BAND - top : BAND, left:right] = rgb(ATTENTION)
         pixels[2 * BAND : 2 * BAND + bottom, left:right] = rgb(MLP)
         if top:
-            pixels[BAND : int(centre), stem] = rgb(ATTENTION)
+            pixels[BAND : height // 2, stem] = rgb(ATTENTION)
         if bottom:
-            pixels[int(centre) : 2 * BAND, stem] = rgb(MLP)
-    inside = np.abs(np.arange(height)[:, None] + 0.5 - centre) <= np.maximum(thickness, 2)[None] / 2
-    pixels[inside] = rgb(colours.ACCENT)
+            pixels[height // 2 : 2 * BAND, stem] = rgb(MLP)
+
+    stations = [*np.column_stack([before, middle]).ravel(), after[-1]]
+    lengths = np.interp(np.arange(width), np.arange(len(stations)) * BLOCK_WIDTH / 2, stations)
+    half = np.maximum((BAND - 8) / (max(stations) or 1) * lengths, 2) / 2
+    pixels[BAND : 2 * BAND][np.abs(np.arange(BAND)[:, None] + 0.5 - BAND / 2) <= half] = rgb(colours.ACCENT)
     outline(pixels, 0, layer * BLOCK_WIDTH, height, (layer + 1) * BLOCK_WIDTH)
 
     shares = sizes.attention[:, token], sizes.mlp[:, token]

@@ -21,7 +21,7 @@ def lens(values: LogitLens, label: int) -> Picture:
     outline(pixels, 0, label * wide, depths * tall, (label + 1) * wide, thickness=3)
     labels = [
         f"{depth_name(depth)}, class {number}\nprobability {probability:.2%}\n"
-        f"logit {values.logits[depth, number]:.2f}"
+        f"logit {plain(values.logits[depth, number])}"
         for (depth, number), probability in np.ndenumerate(probabilities)
     ]
     words = {i: f"{p:.0%}" for i, p in enumerate(probabilities.ravel()) if p >= 0.005 and classes <= 12}
