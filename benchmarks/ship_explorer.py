@@ -26,11 +26,12 @@ def main():
     temperature = best_temperature(logits, labels)
     model.head.weight /= temperature  # the same as dividing the logits, and nobody has to remember to
     model.head.bias /= temperature
-    model.half().float()  # judge what will be on disk
-    calibrated = softmax(logits_of(model, images))
+    calibrated = softmax(logits / temperature)
 
     test_images, test_labels = data.load("mnist", "test")
-    test = softmax(logits_of(model, test_images))
+    whole = logits_of(model, test_images)
+    halved = logits_of(model.half().float(), test_images)  # what will be on disk
+    test = softmax(halved)
     wrong = np.flatnonzero(test.argmax(1) != test_labels)
     story = {
         "epochs": [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()],
@@ -39,6 +40,11 @@ def main():
         "validation_accuracy": float((calibrated.argmax(1) == labels).mean()),
         "test_accuracy": float((test.argmax(1) == test_labels).mean()),
         "calibration_error": round(expected_calibration_error(test, test_labels), 5),
+        "calibration_error_before": round(
+            expected_calibration_error(softmax(whole * temperature), test_labels), 5
+        ),
+        "halving_changes_logits_by": round(float(np.abs(whole - halved).max()), 5),
+        "halving_changes_predictions": int((whole.argmax(1) != halved.argmax(1)).sum()),
     }
     shipped = checkpoints.SHIPPED["explorer"]
     checkpoints.save(model, shipped, story, half=True)
