@@ -96,8 +96,9 @@ parts.equation(
     rf"{bracketed(shares.constant)} \\ &= {rounded(shares.total)}\end{{aligned}}",
 )
 gap = abs(shares.total - (float(trace.logits[winner]) - float(trace.logits[rival])))
-st.caption("Fixed: the last norm's β and the head's biases, the same for every drawing. The numbers here are rounded, so "
-           f"a last digit may be one off; unrounded, the sum misses the difference of the logits by {gap:.0e}.")
+st.caption("Fixed: the last norm's β and the head's biases, the same for every drawing. The numbers here are "
+           "rounded, so a last digit may be one off; unrounded, the sum misses the difference of the logits by "
+           f"{gap:.0e}.")
 parts.try_this(
     f"choose another class, and see which blocks spoke for it. Then draw a {winner} that hesitates between "
     "two digits, and look for the block in which the model makes up its mind."
