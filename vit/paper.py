@@ -75,6 +75,8 @@ def _grey(picture: Image.Image) -> Image.Image:
     if picture.mode.startswith(("I", "F")):  # 16 or 32 bits for each pixel
         values = np.nan_to_num(np.asarray(picture, np.float32), posinf=0, neginf=0)
         picture = Image.fromarray(np.uint8((values - values.min()) * (255 / max(np.ptp(values), 1e-9))))
+    if picture.mode == "LAB":
+        picture = picture.getchannel("L")
     if not picture.has_transparency_data:
         grey = picture.convert("L")
         grey.thumbnail((SIDE, SIDE), Image.Resampling.BOX)
@@ -84,7 +86,7 @@ def _grey(picture: Image.Image) -> Image.Image:
     grey, alpha = picture.convert("L"), picture.getchannel("A")
     visible = np.average(grey, weights=np.asarray(alpha) + 1e-9)
     ink_alone = np.mean(alpha) < 128
-    paper = 255 * (visible < 128) if ink_alone else round(visible)
+    paper = (255 if visible < 128 else 0) if ink_alone else round(visible)
     return Image.composite(grey, Image.new("L", grey.size, paper), alpha)
 
 
@@ -99,7 +101,7 @@ def _paper(picture: Image.Image) -> np.ndarray:
 
 
 def _digit(strength: np.ndarray) -> tuple[np.ndarray, tuple[bool, float]]:
-    """The digit's ink; and as its merit, whether it stands clear of the picture's edges, and how strongly."""
+    """The digit's ink; and as its merit, whether it stands clear of the picture's edges, and how sharply."""
     everything = ink = strength > _threshold(strength)
     shape = tuple(math.ceil(n * COARSE / max(COARSE, *ink.shape)) for n in ink.shape)
     for _ in range(3):
@@ -114,12 +116,18 @@ def _digit(strength: np.ndarray) -> tuple[np.ndarray, tuple[bool, float]]:
                 if _length(box) * 8 > _length(longest) and _gap(box, longest) * 4 < _length(longest)
             ]
             digit = ink & _enlarged(np.isin(labels, parts), ink.shape)
-            return digit, (True, float(strength[digit].sum()))
+            return digit, (True, _outline(strength, digit))
         # what reaches the edge is a table, a shadow or a line on the paper: look again without it
         outer = _grown(np.isin(labels, [label for label in boxes if label not in inner]))
         strength = np.where(_enlarged(outer, ink.shape), 0, strength)
         ink = strength > _threshold(strength)
-    return everything, (False, float(strength[everything].sum()))
+    return everything, (False, _outline(strength, everything))
+
+
+def _outline(strength: np.ndarray, ink: np.ndarray) -> float:
+    """All changes of strength over the ink: many along strokes, few over a shadow."""
+    changes = np.abs(np.diff(np.int16(strength), axis=0, prepend=0)) + np.abs(np.diff(np.int16(strength), prepend=0))
+    return float(changes[ink].sum())
 
 
 def _threshold(strength: np.ndarray) -> float:

@@ -4,6 +4,7 @@ Of the format only what describes a digit is read: `.SEGMENT DIGIT … "8"` star
 `.PEN_DOWN` and `.PEN_UP` bound a stroke, the lines between hold x and y with y pointing up.
 """
 
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,7 +42,6 @@ def read(path: str | Path, side: float = 500) -> list[PenDigit]:
 
 
 def _label(line: str, number: int) -> int:
-    label = line.rpartition(" ")[2].strip().strip('"')
-    if len(label) == 1 and label in "0123456789":
-        return int(label)
-    raise ValueError(f'Line {number} should name a digit such as "8", but reads {line.strip()!r}.')
+    if found := re.search(r'"([0-9])"\s*$', line):
+        return int(found[1])
+    raise ValueError(f'Line {number} should end with a digit such as "8", but reads {line.strip()!r}.')
