@@ -14,6 +14,7 @@ import pytest
 
 from vit import checkpoints, dispatch, runs, worker
 from vit.config import TrainConfig, ViTConfig
+from vit.data import DataUnavailable
 
 PROJECT = Path(__file__).parent.parent
 CONFIG = TrainConfig(
@@ -215,6 +216,32 @@ def test_a_full_disk_ends_in_a_clear_status_and_nothing_is_lost(root, monkeypatc
     monkeypatch.setenv("PATCHWISE_RUNS", str(root))
     assert worker.Worker(folder).work() == 0
     assert state_of(folder) == "done"
+
+
+def test_data_that_cannot_be_had_fail_the_run_with_their_own_sentence(root, monkeypatch):
+    def offline(config):
+        raise DataUnavailable("Fashion-MNIST could not be downloaded: check the internet connection.")
+
+    monkeypatch.setattr(worker, "load_examples", offline)
+    folder = runs.create(replace(CONFIG, dataset="fashion-mnist"))
+    assert worker.Worker(folder).work() == 1
+    assert runs.read_status(folder)[:2] == (
+        "failed", "Fashion-MNIST could not be downloaded: check the internet connection."
+    )
+
+
+def test_a_warm_worker_takes_a_run_at_once(root):
+    server = dispatch.Dispatcher(root)
+    server.expect_a_start()
+    wait_for(lambda: len(server.warm) == min(dispatch.WARM_WORKERS, runs.max_workers()))
+    time.sleep(0.5)
+    warm = list(server.warm)
+    folder = runs.create(CONFIG)
+    server.start(folder.name)
+    wait_for(lambda: state_of(folder) == "done")
+    assert any(worker not in server.warm for worker in warm)
+    server.close()
+    assert all(worker.poll() is not None for worker in warm)
 
 
 def small_disk(folder: Path) -> bool:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 
@@ -157,7 +158,8 @@ def per_class(report: dict) -> np.ndarray:
 def class_bars(plain: dict, flips: dict, names: Sequence[str]) -> dict:
     """Accuracy per digit, in pairs, with the change that flips bring under each."""
     ours, theirs = per_class(plain), per_class(flips)
-    categories = [f"{name}\n{number(b - a)}" for name, a, b in zip(names, ours, theirs, strict=True)]
+    changes = [f"{b - a:+.0f}".replace("-", "−") for a, b in zip(ours, theirs, strict=True)]
+    categories = [f"{name}\n{change}" for name, change in zip(names, changes, strict=True)]
     series = [
         {
             "type": "bar", "name": NAMES[flip], "data": [round(float(value), 1) for value in values],
@@ -199,15 +201,14 @@ def grown_mixups(plain: dict, flips: dict, most: int = 3) -> list[Mixup]:
 def misread(
     plain: dict, flips: dict, labels: np.ndarray, mixups: Sequence[Mixup], most: int = 6
 ) -> list[int]:
-    """Images that only the twin with flips gets wrong, those of the most grown mix-ups first."""
+    """Images that only the twin with flips gets wrong: the mix-ups take turns, the most grown first."""
     ours, theirs = answers(plain), answers(flips)
     wrong = np.flatnonzero((ours == labels) & (theirs != labels))
-    order = {frozenset((pair.one, pair.other)): place for place, pair in enumerate(mixups)}
-
-    def place(i: int) -> int:
-        return order.get(frozenset((int(labels[i]), int(theirs[i]))), len(order))
-
-    return [int(i) for i in sorted(wrong, key=place)[:most]]
+    examples = [
+        [int(i) for i in wrong if {int(labels[i]), int(theirs[i])} == {pair.one, pair.other}] for pair in mixups
+    ]
+    turns = [i for turn in zip_longest(*examples) for i in turn if i is not None]
+    return turns[:most]
 
 
 # Pictures

@@ -239,8 +239,9 @@ def per_class(twins: Twins, verdicts: tuple[dict, dict] | None) -> None:
 
 
 def batch(twins: Twins) -> None:
-    st.markdown("**The batch it learns from right now**")
     run = twins.runs[-1]
+    st.markdown("**The batch it learns from right now**" if run.state == "running"
+                else "**The batch it learned from last**")
     try:
         with np.load(run.folder / "batch.npz") as content:
             images, mirrored, step = content["images"], content["mirrored"], int(content["step"])

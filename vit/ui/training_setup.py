@@ -20,7 +20,7 @@ from vit.run_charts import duration
 
 PRESETS = {"quick": "Quick", "tiny": "Tiny", "article": "Article"}
 STORIES = {
-    "quick": "A small model that tells the whole story in about a minute.",
+    "quick": "A small model that tells the whole story.",
     "tiny": "The ViT of the scratch tutorial: six blocks, four heads.",
     "article": "The article's model and recipe: RMSprop at 0.00001, until five epochs bring nothing.",
 }
@@ -155,7 +155,7 @@ def estimate(config: TrainConfig) -> str:
     )
 
 
-@st.cache_data(max_entries=64, show_spinner="Measuring how fast this machine is …")
+@st.cache_data(max_entries=64, ttl=600, show_spinner="Measuring how fast this machine is …")
 def images_per_second(model: ViTConfig, batch_size: int) -> float:
     """One thread, a few steps on noise."""
     import numpy as np
