@@ -4,7 +4,6 @@ import numpy as np
 
 from vit.charts import colours
 
-
 GAP = {False: 205, True: 58}  # grey between the tiles of a mosaic, by theme
 
 

@@ -39,15 +39,22 @@ def load(model_id: str):
         torch.manual_seed(0)
         model, story = VisionTransformer(PRESETS["article"]).eval().requires_grad_(False), {}
     else:
-        path = model_id
-        if model_id.startswith("run:"):
-            from vit import runs
-
-            path = runs.checkpoint_path(*model_id.removeprefix("run:").partition("/")[::2])
+        path = path_of(model_id)
         model, story = checkpoints.load(path), checkpoints.story(path)
     gc.collect()
     gc.freeze()  # Streamlit collects garbage after each run; torch's many objects would be visited each time
     return model, story
+
+
+def path_of(model_id: str):
+    """Where a model lies. An id may come from a link, so nothing but the known kinds is looked for."""
+    from vit import checkpoints, runs
+
+    if model_id in checkpoints.SHIPPED:
+        return checkpoints.SHIPPED[model_id]
+    if not model_id.startswith("run:"):
+        raise ValueError(f"There is no model of the name {model_id[:40]!r}.")
+    return runs.checkpoint_path(*model_id.removeprefix("run:").partition("/")[::2])
 
 
 @st.cache_resource(max_entries=24, show_spinner=False)

@@ -39,6 +39,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
     word.textContent = text;
     word.style.left = `${((index % columns) + 0.5) / columns * 100}%`;
     word.style.top = `${(Math.floor(index / columns) + 0.5) / rows * 100}%`;
+    word.className = data.bright.includes(Number(index)) ? "on-bright" : "";
     words.append(word);
   }
   const names = root.querySelector(".names");
@@ -100,6 +101,7 @@ GRID_PICTURE_CSS = f"""
 .frame svg {{ overflow: visible; }}
 .words span {{ position: absolute; transform: translate(-50%, -50%); font: 600 0.8rem var(--st-font, sans-serif);
   color: #fff; text-shadow: 0 0 3px #000, 0 0 2px #000; pointer-events: none; white-space: nowrap; }}
+.words .on-bright {{ color: #000; text-shadow: 0 0 3px #fff, 0 0 2px #fff; }}
 .names span {{ position: absolute; font: 0.8rem var(--st-font, sans-serif); color: var(--st-text-color); }}
 .names .row {{ transform: translate(-100%, -50%); }}
 .names .column {{ transform: translate(-50%, -100%); }}
@@ -145,7 +147,8 @@ def grid_picture(
         data={
             "source": colours.data_uri(pixels), "rows": rows, "columns": columns, "width": width, "alt": alt,
             "aspect": pixels.shape[1] / pixels.shape[0], "chosen": list(map(int, chosen)), "lines": lines,
-            "labels": list(labels), "words": words or {}, "clickable": on_choose is not None,
+            "labels": list(labels), "words": words or {},
+            "bright": bright_cells(pixels, rows, columns) if words else [], "clickable": on_choose is not None,
             "rowNames": list(row_names), "columnNames": list(column_names), "corner": corner,
             "scale": scale and {
                 "gradient": colours.css_gradient(scale[0]), "low": number(scale[1]), "high": number(scale[2]),
@@ -154,6 +157,14 @@ def grid_picture(
         },
         on_cell_change=clicked,
     )
+
+
+def bright_cells(pixels: np.ndarray, rows: int, columns: int) -> list[int]:
+    """The cells on which dark words are easier to read than white ones, judged by the middle of each."""
+    y = ((np.arange(rows) + 0.5) * pixels.shape[0] / rows).astype(int)
+    x = ((np.arange(columns) + 0.5) * pixels.shape[1] / columns).astype(int)
+    light = pixels[np.ix_(y, x)] @ [0.3, 0.59, 0.11]
+    return np.flatnonzero(light > 140).tolist()
 
 
 def number(value: float | str) -> str:

@@ -63,8 +63,8 @@ def one_twin(run: Run, stem: str) -> None:
 
 def digit_to_read(run: Run) -> tuple[bytes, tuple[int, ...]]:
     """The visitor's drawing; without one, or for other pictures, the first validation image."""
-    ink = models.ink_of(state.get().drawing) if state.get().drawing else None
-    image = ink.image if ink and run.config.dataset == "mnist" else None
+    drawing = state.get().drawing
+    image = models.image_of(drawing) if drawing and run.config.dataset == "mnist" else None
     if image is None:
         image = training_live.judged(run.config, run.config.validation_images)[0][0]
     return image.tobytes(), image.shape
