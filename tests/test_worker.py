@@ -188,7 +188,7 @@ def test_on_the_command_line_ctrl_c_leaves_a_resumable_run(root):
     assert "Interrupted." in output
     assert (folder / "state.safetensors").exists()
     second = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=180)
-    assert "Done. All 2 epochs are done." in second.stdout
+    assert "Done. Epochs done: all 2." in second.stdout
     assert "images/s" in second.stdout
     assert steps_of(folder)[-1] == 40
 

@@ -264,7 +264,7 @@ class Training:
         else:
             progress.epochs_without_better += 1
         if progress.step >= self.steps:
-            progress.ended = f"All {config.epochs} epochs are done."
+            progress.ended = f"Epochs done: all {config.epochs}."
         elif config.stop_patience and progress.epochs_without_better >= config.stop_patience:
             progress.ended = f"The validation loss has not improved for {config.stop_patience} epochs."
         return whole

@@ -119,11 +119,22 @@ def test_reset_replays_the_seed_and_a_new_seed_is_another(small, open_app):
     again = visitor.session_state.train_pair
     assert again != pair
     assert runs.pair(again)[0].config == runs.pair(pair)[0].config
+    assert {run.state for run in runs.pair(pair)} == {"done"}
     visitor.button(key="train_seed").click().run()
     fresh = runs.pair(visitor.session_state.train_pair)[0].config
     assert fresh.seed != CONFIG.seed
     assert replace(fresh, seed=CONFIG.seed) == CONFIG
     assert {run.state for run in runs.pair(again)} == {"stopped"}
+
+
+def test_who_looks_at_another_visitor_s_run_does_not_stop_it_by_starting_their_own(small, open_app):
+    first = open_app("train")
+    first.button(key="train_start").click().run()
+    theirs = first.session_state.train_pair
+    second = open_app("train", run=theirs)
+    second.button(key="train_start").click().run()
+    assert second.session_state.train_pair != theirs
+    assert all(runs.read_control(run.folder) == "run" for run in runs.pair(theirs))
 
 
 def test_runs_of_a_server_that_is_gone_are_interrupted_and_resumed_with_one_click(small, open_app):
@@ -154,6 +165,14 @@ def test_a_link_to_a_run_that_is_gone_says_so(small, open_app, run):
     visitor = open_app("train", run=run)
     assert not visitor.exception
     assert "not here any more" in words(visitor)
+
+
+def test_a_single_run_from_the_command_line_can_be_looked_at(small, open_app, root):
+    folder = runs.create(CONFIG, "quick", pair_id="long", folder=root / "long")
+    assert worker.Worker(folder).work() == 0
+    visitor = open_app("train", run="long")
+    assert not visitor.exception
+    assert "Open in the explorer" in [button.label for button in visitor.button]
 
 
 def test_the_table_writes_what_changed(small, open_app):

@@ -67,8 +67,8 @@ def watch(pair_id: str | None) -> None:
 
 
 def start(config: TrainConfig, preset: str) -> None:
-    """New twins for this visitor; the ones they watched before stop if they still train."""
-    before = st.session_state.get("train_pair")
+    """New twins for this visitor; their own last ones stop if they still train, those of others go on."""
+    before = st.session_state.get("train_started")
     try:
         pair_id = runs.create_twins(config, preset)
     except (runs.RunError, OSError) as error:
@@ -78,7 +78,7 @@ def start(config: TrainConfig, preset: str) -> None:
         if run.active or run.state == "paused":
             runs.stop(run.id)
     dispatcher().start(*(run.id for run in runs.pair(pair_id)))
-    st.session_state.train_pair = pair_id
+    st.session_state.train_pair = st.session_state.train_started = pair_id
 
 
 # The live part
@@ -100,13 +100,17 @@ def panel(pair_id: str, ticking: bool, checkpoints: list[list[str]]) -> None:
         st.rerun()  # the rest of the page has something new to show
     verdicts = run_charts.latest_verdicts(*twins.reports) if twins.complete else None
     buttons(twins)
-    headline(twins, verdicts)
+    if twins.complete:
+        headline(twins, verdicts)
+    else:  # a run of its own, from the command line
+        progress(twins.runs[0], twins.reports[0])
     curves(twins)
     bars, pictures = st.columns([3, 2], gap="large")
-    with bars:
-        per_class(twins, verdicts)
     with pictures:
         batch(twins)
+    if twins.complete:
+        with bars:
+            per_class(twins, verdicts)
     if verdicts:
         mixed_up(twins, verdicts)
 
