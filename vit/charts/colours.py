@@ -2,6 +2,7 @@
 
 import base64
 import io
+from functools import lru_cache
 
 import numpy as np
 import plotly.graph_objects as go
@@ -29,10 +30,17 @@ def signed(dark: bool) -> Scale:
 
 def paint(values: np.ndarray, scale: Scale, low: float, high: float) -> np.ndarray:
     """Values to RGB pixels (uint8) along a colour scale."""
-    stops = np.array([stop for stop, _ in scale])
+    place = (np.asarray(values, np.float32) - low) * (255 / ((high - low) or 1))
+    return _shades(tuple(map(tuple, scale)))[place.clip(0, 255).round().astype(np.uint8)]
+
+
+@lru_cache
+def _shades(scale: tuple[tuple[float, str], ...]) -> np.ndarray:
+    """The scale in 256 steps: (256, 3)."""
+    stops = [stop for stop, _ in scale]
     colours = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for _, colour in scale])
-    place = np.clip((np.asarray(values, float) - low) / ((high - low) or 1), 0, 1)
-    return np.stack([np.interp(place, stops, colours[:, c]) for c in range(3)], -1).round().astype(np.uint8)
+    places = np.linspace(0, 1, 256)
+    return np.stack([np.interp(places, stops, colours[:, c]) for c in range(3)], -1).round().astype(np.uint8)
 
 
 def data_uri(pixels: np.ndarray) -> str:

@@ -56,7 +56,7 @@ def step_pictures() -> dict[str, np.ndarray]:
     if chosen is None:
         return {}
     code, photographed = st.session_state.get("photo", (None, None))
-    found = photographed if code == chosen.code else chosen.ink()
+    found = photographed if code == chosen.code else models.ink_of(chosen)
     if found is not None:
         return {step.name: step.image for step in found.steps}
     image = models.image_of(chosen)

@@ -66,6 +66,13 @@ def trace(model_id: str, drawing: Drawing):
     return trace_image(model, for_model(image_of(drawing), model.config))
 
 
-@st.cache_resource(max_entries=200, show_spinner=False)
 def image_of(drawing: Drawing):
-    return drawing.image()
+    """The 28x28 that the model reads; None if there is nothing to see on it."""
+    found = ink_of(drawing)
+    return found.image if found else drawing.image()
+
+
+@st.cache_resource(max_entries=50, show_spinner=False)
+def ink_of(drawing: Drawing):
+    """How pen strokes became a picture; None for a picture that came whole."""
+    return drawing.ink()
