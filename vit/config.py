@@ -163,8 +163,8 @@ class TrainConfig:
 
 TRAINING_PRESETS: dict[str, TrainConfig] = {
     "quick": TrainConfig(
-        model=PRESETS["quick"], epochs=4, train_images=30_000, batch_size=32, learning_rate=3e-3,
-        initialisation="pytorch", validate_every=150,
+        model=PRESETS["quick"], epochs=4, train_images=25_000, batch_size=32, learning_rate=3e-3,
+        initialisation="pytorch-randn", validate_every=150,
     ),
     "tiny": TrainConfig(model=PRESETS["tiny"], epochs=5, learning_rate=1e-3, warmup_steps=500),
     "article": TrainConfig(
