@@ -260,7 +260,9 @@ def test_a_stroke_that_was_moved_turned_or_resized_is_where_it_is_seen():
     assert mirrored == [(10, 0), (0, 0)]
 
 
-@pytest.mark.parametrize("drawing", [None, {}, {"objects": []}, {"objects": [{"type": "Rect"}, path()]}])
+@pytest.mark.parametrize(
+    "drawing", [None, {}, {"objects": []}, {"objects": [{"type": "Rect"}, {"type": "Path"}, path()]}]
+)
 def test_a_canvas_without_strokes_has_none(drawing):
     assert ink.strokes_of(drawing) == []
 

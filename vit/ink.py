@@ -82,7 +82,7 @@ def strokes_of(drawing: dict | None) -> list[list[tuple[float, float]]]:
     """The strokes in the JSON of the app's canvas (fabric.js: curves whose centre may have been moved)."""
     strokes = []
     for item in (drawing or {}).get("objects", []):
-        if str(item.get("type")).lower() == "path" and (curve := _flattened(item["path"])):
+        if str(item.get("type")).lower() == "path" and (curve := _flattened(item.get("path", []))):
             strokes.append(_as_placed(np.array(curve), item))
     return strokes
 
@@ -188,8 +188,10 @@ def _reweighed(crop: np.ndarray) -> np.ndarray:
 
 
 def _resized(ink: np.ndarray, width: int, height: int) -> np.ndarray:
-    area, edges = ink.sum(), np.count_nonzero(np.diff(ink, axis=0)) + np.count_nonzero(np.diff(ink, axis=1))
-    if 2 * area / max(edges, 1) * width / ink.shape[1] < 2 and width < ink.shape[1] and height < ink.shape[0]:
+    edges = np.count_nonzero(np.diff(ink, axis=0)) + np.count_nonzero(np.diff(ink, axis=1))
+    thickness = 2 * ink.sum() / max(edges, 1)
+    would_fade = thickness * width < 2 * ink.shape[1]
+    if would_fade and width < ink.shape[1] and height < ink.shape[0]:
         return paper.shrunk(ink, (height, width))
     grey = Image.fromarray(ink.astype(np.uint8) * 255)
     return np.asarray(grey.resize((width, height), Image.Resampling.BILINEAR)) > 127
