@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
-from pages.conftest import PATH
 from streamlit.testing.v1 import AppTest
 
+from tests.pages.conftest import PATH
 from vit import drawing
 from vit.config import PRESETS, ViTConfig
 from vit.trace import trace_image
