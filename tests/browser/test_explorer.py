@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
+from benchmarks.visitor import serve
 from vit import checkpoints, drawing
 from vit.trace import trace_image
 
@@ -174,6 +175,15 @@ def test_a_shared_link_opens_the_same_view_in_another_browser(page, new_page, ap
     friend.goto(link)
     expect(friend.get_by_text("of CLS's attention")).to_have_text(sentence)
     assert drawn_code(friend) == drawn_code(page)
+
+
+def test_the_first_visitor_of_a_server_may_come_by_a_link(page):
+    with serve() as url:
+        page.goto(f"{url}/patches?d=s0&token=18")
+        expect(page.get_by_role("heading", name="Patch 18: row 3, column 4")).to_be_visible()
+        expect(page.get_by_alt_text("your digit, 28 by 28 pixels")).to_be_visible()
+        settled(page)
+        page.goto("about:blank")  # nothing more is asked of the server when it stops
 
 
 def test_a_finger_draws_and_does_not_scroll_the_page(new_page, app_url):
