@@ -1,7 +1,7 @@
 """Turn a trained checkpoint into the one that ships: `python -m benchmarks.ship_explorer FOLDER`.
 
-FOLDER is what `benchmarks.train_explorer` has filled. Its last checkpoint gets the temperature and the "not sure"
-threshold that suit the validation split; the test set is only looked at to report on it.
+FOLDER is what `benchmarks.train_explorer` has filled. Its last checkpoint gets the temperature (never one that
+sharpens) and the "not sure" threshold that suit the validation split; the test set is looked at only to report on it.
 """
 
 import argparse
@@ -23,7 +23,8 @@ def main():
 
     images, labels = data.load("mnist", "validation")
     logits = logits_of(model, images)
-    temperature = best_temperature(logits, labels)
+    best = best_temperature(logits, labels)
+    temperature = max(1.0, best)  # below 1 it would make the model surer of digits, and of scribbles too
     model.head.weight /= temperature  # the same as dividing the logits, and nobody has to remember to
     model.head.bias /= temperature
     calibrated = softmax(logits / temperature)
@@ -36,12 +37,13 @@ def main():
     story = {
         "epochs": [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()],
         "temperature": round(temperature, 4),
+        "best_temperature_on_validation": round(best, 4),
         "unsure_below": round(sure_from(calibrated, labels), 4),
         "validation_accuracy": float((calibrated.argmax(1) == labels).mean()),
         "test_accuracy": float((test.argmax(1) == test_labels).mean()),
         "calibration_error": round(expected_calibration_error(test, test_labels), 5),
-        "calibration_error_before": round(
-            expected_calibration_error(softmax(whole * temperature), test_labels), 5
+        "calibration_error_at_best_temperature": round(
+            expected_calibration_error(softmax(halved * temperature / best), test_labels), 5
         ),
         "halving_changes_logits_by": round(float(np.abs(whole - halved).max()), 5),
         "halving_changes_predictions": int((whole.argmax(1) != halved.argmax(1)).sum()),

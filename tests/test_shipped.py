@@ -1,0 +1,52 @@
+"""What lies in assets/ keeps what the project says of it."""
+
+import json
+
+import numpy as np
+import pytest
+
+from benchmarks.report import logits_of
+from vit import checkpoints, data
+from vit.config import PRESETS
+
+EXPLORER = checkpoints.SHIPPED["explorer"]
+
+
+@pytest.fixture(scope="module")
+def explorer():
+    return checkpoints.load("explorer")
+
+
+def test_the_explorer_has_the_article_s_architecture(explorer):
+    assert explorer.config == PRESETS["article"]
+    assert sum(parameter.numel() for parameter in explorer.parameters()) == 1_992_970
+
+
+def test_the_explorer_is_small_enough_to_travel():
+    assert sum(file.stat().st_size for file in EXPLORER.parent.iterdir()) < 10_000_000
+
+
+def test_the_explorer_reads_digits_it_has_never_seen(explorer):
+    images, labels = data.load("mnist", "test")
+    right = logits_of(explorer, images[:300]).argmax(1) == labels[:300]
+    assert right.mean() > 0.97
+
+
+def test_the_mistakes_on_show_are_mistakes(explorer):
+    images, labels = data.load("mnist", "test")
+    mistakes = json.loads((EXPLORER.parent / "mistakes.json").read_text())[:8]
+    assert len(mistakes) >= 4
+    assert (logits_of(explorer, images[mistakes]).argmax(1) != labels[mistakes]).all()
+
+
+def test_an_empty_picture_would_not_get_a_sure_answer(explorer):
+    story = checkpoints.story("explorer")
+    logits = logits_of(explorer, np.zeros((1, 28, 28), np.uint8))[0]
+    probabilities = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
+    assert probabilities.max() < story["unsure_below"]
+
+
+def test_the_story_tells_each_epoch_and_the_accuracy_it_led_to():
+    story = checkpoints.story("explorer")
+    assert [epoch["epoch"] for epoch in story["epochs"]] == list(range(1, len(story["epochs"]) + 1))
+    assert story["test_accuracy"] > 0.98
