@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pytest
 
 from benchmarks.report import logits_of
@@ -37,13 +36,6 @@ def test_the_mistakes_on_show_are_mistakes(explorer):
     mistakes = json.loads((EXPLORER.parent / "mistakes.json").read_text())[:8]
     assert len(mistakes) >= 4
     assert (logits_of(explorer, images[mistakes]).argmax(1) != labels[mistakes]).all()
-
-
-def test_an_empty_picture_would_not_get_a_sure_answer(explorer):
-    story = checkpoints.story("explorer")
-    logits = logits_of(explorer, np.zeros((1, 28, 28), np.uint8))[0]
-    probabilities = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
-    assert probabilities.max() < story["unsure_below"]
 
 
 def test_the_story_tells_each_epoch_and_the_accuracy_it_led_to():
