@@ -100,7 +100,7 @@ def one_pair(view) -> None:
     parts.equation(r"\text{head}_i = \sum_j a_{ij}\,v_j",
                    parts.row_vector(out))
     parts.provenance(f"component {column + 1}", "Its largest part: attention times value, over all tokens.",
-                     pieces, "a", "v")
+                     pieces, "a", "v", count_from=0)
 
 
 def strip(values: np.ndarray, view, key: str, scale, low: float, high: float, caption: str) -> None:

@@ -199,10 +199,13 @@ def row_vector(values: Sequence[float], most: int = 16, per_line: int = 4) -> st
     return r"\begin{bmatrix}" + r" \\ ".join(lines) + dots + r"\end{bmatrix}"
 
 
-def provenance(name: str, sentence: str, product, left: str, right: str) -> None:
-    """Where a value comes from: a sentence, its largest terms, how many others there are, and the total."""
+def provenance(name: str, sentence: str, product, left: str, right: str, count_from: int = 1) -> None:
+    """Where a value comes from: a sentence, its largest terms, how many others there are, and the total.
+
+    Terms are counted from 1, and from 0 where they are tokens, of which CLS is number 0.
+    """
     rows = "".join(
-        f"<tr><td>{left}<sub>{term.index + 1}</sub> · {right}<sub>{term.index + 1}</sub></td>"
+        f"<tr><td>{left}<sub>{term.index + count_from}</sub> · {right}<sub>{term.index + count_from}</sub></td>"
         f"<td>{number(term.a)} × {number(term.b)}</td><td>{number(term.product)}</td></tr>"
         for term in product.terms
     )
