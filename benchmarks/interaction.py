@@ -16,9 +16,13 @@ from vit import drawing
 
 LAST_CHANGE = """(quiet) => new Promise((done) => {
   const start = performance.now(); let last = start;
-  const watch = new MutationObserver(() => { last = performance.now(); });
+  const frame = "[data-testid=stStatusWidget], [data-testid=stHeader]";  // tells that the script runs, shows nothing
+  const watch = new MutationObserver((changes) => {
+    if (changes.some(({ target }) => !(target.closest ? target : target.parentElement)?.closest(frame)))
+      last = performance.now();
+  });
   const look = (root) => {
-    watch.observe(root, { childList: true, subtree: true, attributes: true, characterData: true });
+    watch.observe(root, { childList: true, subtree: true, characterData: true, attributeFilter: ["src"] });
     root.querySelectorAll("*").forEach((e) => e.shadowRoot && look(e.shadowRoot));
   };
   look(document.body);
@@ -38,7 +42,7 @@ def main():
     began = time.perf_counter()
     with serve() as url, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=QUIET)
-        print("\\nfrom the server's start, and for the next visitor, until the canvas is there:")
+        print("\nfrom the server's start, and for the next visitor, until the canvas is there:")
         for _ in range(2):
             page = browser.new_page(viewport={"width": 1440, "height": 900})
             page.goto(url)
@@ -49,7 +53,7 @@ def main():
         page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.goto(url)
         settle(page)
-        print("\\nin the browser:")
+        print("\nin the browser:")
         report("pen-up to last change", [stroke(page, number) for number in range(repeats)])
         for name, label in (("attention", "layer"), ("attention", "head"), ("layers", "layer")):
             page.goto(f"{url}/{name}?d=s0")

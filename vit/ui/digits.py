@@ -45,10 +45,8 @@ def steps() -> None:
         st.markdown("Your ink is cropped, scaled and centred, as the makers of MNIST did with theirs. "
                     "The pictures appear here.")
         return
-    columns = st.columns(2)
-    for number, (name, image) in enumerate(pictures.items()):
-        with columns[number % 2]:
-            show_step(name, image)
+    figures = "".join(step_figure(name, image) for name, image in pictures.items())
+    st.html(f"<div style='display:grid;grid-template-columns:1fr 1fr;gap:.8rem'>{figures}</div>")
 
 
 def step_pictures() -> dict[str, np.ndarray]:
@@ -63,13 +61,14 @@ def step_pictures() -> dict[str, np.ndarray]:
     return {} if image is None else {"centred": image}
 
 
-def show_step(name: str, image: np.ndarray) -> None:
-    uri = colours.data_uri(colours.paint(image, colours.INK, 0, 255))
+def step_figure(name: str, image: np.ndarray) -> str:
+    shown = image[:: max(1, len(image) // 150), :: max(1, len(image) // 150)]  # it is shown small
+    uri = colours.data_uri(colours.paint(shown, colours.INK, 0, 255))
     ratio = image.shape[0] / image.shape[1]
     width = min(100, 100 / ratio)
     grid = ("background-image:linear-gradient(#7d869488 1px,transparent 1px),linear-gradient(90deg,#7d869488 1px,"
             "transparent 1px);background-size:calc(100%/7) calc(100%/7)" if name == "centred" else "")
-    st.html(
+    return (
         f"<figure style='margin:0'><div style='aspect-ratio:1;background:#0b0d12;border-radius:6px;display:flex;"
         f"align-items:center;justify-content:center'><div style='position:relative;width:{width:.1f}%'>"
         f"<img src='{uri}' alt='{CAPTIONS[name]}' style='width:100%;display:block;image-rendering:pixelated'>"
