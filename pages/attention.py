@@ -38,6 +38,6 @@ panels = {
 }
 shown = st.segmented_control("Look closer", panels, default="One pair", required=True, key="attention_panel")
 panels[shown](view)
-parts.try_this("choose a patch on a stroke as the token, and compare the first layers with the last: early heads look "
-               "nearby, late ones gather from everywhere.")
+parts.try_this("choose a patch on a stroke as the token, and step through the layers. Does it look nearby or far? "
+               "“All heads” measures it for every head.")
 frame.end("attention")

@@ -97,8 +97,10 @@ elif shown == "CLS and positions":
     )
 elif shown == "Position maps":
     similarity = explain.position_similarity(trace.position_embeddings)
+    beside, apart = explain.neighbour_similarity(similarity)
     st.markdown("For each patch, a small map of **how alike its position vector is to all others** (cosine). Nobody "
-                "told the model which patches are neighbours: it found out. Click a map to choose its patch.")
+                f"tells a model which patches are neighbours; in this one, neighbours are alike by **{beside:.2f}** on "
+                f"average, and patches further apart by **{apart:.2f}**. Click a map to choose its patch.")
     parts.grid_picture(
         embedding.position_maps(similarity, dark), config.grid, config.grid, key="positions", width=640,
         alt="similarity of position embeddings", chosen=[patch], lines=False,
@@ -118,6 +120,6 @@ else:
         labels=[frame.token_name(i, config) for i in range(config.tokens)],
         scale=(colours.signed(dark), -limit, limit, "one scale for all"),
     )
-parts.try_this("choose “Position maps” and look for the cross through each patch: rows and columns have been "
-               "learned. Then choose the untrained model in the sidebar, and look again.")
+parts.try_this("choose “Position maps”: a patch is most like its neighbours, which the model had to find out by "
+               "itself. Then choose the untrained model in the sidebar, and look again.")
 frame.end("embedding")

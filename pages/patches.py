@@ -56,12 +56,12 @@ with st.expander("What would other patch sizes do?"):
     st.dataframe(patches.other_sizes(config), hide_index=True)
     st.caption(f"In every head each of the N+1 tokens (the patches and CLS) is compared with each. "
                f"Here that is {config.tokens}² = {config.tokens**2} scores.")
-half = config.image_size // max(P // 2, 1)
-growth = (half**2 + 1) ** 2 / config.tokens**2
+finer = (2 * config.grid) ** 2
+growth = (finer + 1) ** 2 / config.tokens**2
 parts.quiz(
-    "patches", f"Patches half as wide ({P // 2} x {P // 2}): how much more work would attention have?",
-    ["2 times", "4 times", "about 16 times"], "about 16 times",
-    f"Half the side gives {half**2} patches instead of {N}, and attention compares each token with each: "
-    f"({half**2 + 1} / {config.tokens})² = {growth:.1f} times the scores.",
+    "patches", "Twice as many patches along each side: how much more work would attention have?",
+    ["2 times", "4 times", "about 15 times"], "about 15 times",
+    f"That gives {finer} patches instead of {N}, and attention compares each token with each: "
+    f"({finer + 1} / {config.tokens})² = {growth:.1f} times the scores.",
 )
 frame.end("patches")

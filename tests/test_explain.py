@@ -278,3 +278,10 @@ def test_swapping_the_two_classes_turns_every_contribution_round(trace, small_mo
 def test_a_silent_part_contributes_nothing(small_model, digit):
     trace = trace_image(small_model, digit, MlpOff([2]))
     assert explain.contributions(trace, small_model, 1, 6).mlp[2] == 0
+
+
+def test_neighbours_are_the_patches_that_touch():
+    positions = [(row, column) for row in range(3) for column in range(3)]
+    touching = [[max(abs(a - c), abs(b - d)) == 1 for c, d in positions] for a, b in positions]
+    similarity = np.where(touching, 0.5, -0.25)
+    assert explain.neighbour_similarity(similarity) == (0.5, -0.25)

@@ -163,6 +163,14 @@ def position_similarity(position_embeddings: np.ndarray) -> np.ndarray:
     return cosines(position_embeddings[1:])
 
 
+def neighbour_similarity(similarity: np.ndarray) -> tuple[float, float]:
+    """The mean similarity of patches that touch, also at a corner, and of all others: (N, N) -> two numbers."""
+    grid = round(sqrt(len(similarity)))
+    rows, columns = np.divmod(np.arange(grid * grid), grid)
+    apart = np.maximum(np.abs(rows[:, None] - rows), np.abs(columns[:, None] - columns))
+    return float(similarity[apart == 1].mean()), float(similarity[apart > 1].mean())
+
+
 def conv2d_difference(model: VisionTransformer, image: np.ndarray) -> float:
     """The largest difference between cutting and multiplying by E, and a Conv2d with the same weights."""
     config, projection = model.config, model.embedding.projection

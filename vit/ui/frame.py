@@ -82,6 +82,8 @@ def current_view() -> View | None:
     try:
         model, story = models.load(choice.model)
     except (ValueError, FileNotFoundError) as error:
+        if choice.model == models.DEFAULT:
+            raise
         state.notice(f"{error} You see the explorer's own model instead.")
         state.choose(model=models.DEFAULT)
         return current_view()

@@ -23,7 +23,7 @@ STOPS = (
          lambda before, now: now.drawing != before.drawing),
     Stop("patches", "The picture is cut into patches; each becomes one token. **Click a patch that has ink in it.**",
          lambda before, now: now.token > 0 and now.token != before.token),
-    Stop("embedding", "Sixteen pixel values become a vector of 128 numbers, by one matrix. **Choose another patch** "
+    Stop("embedding", "A patch's pixels become one vector of numbers, by one matrix. **Choose another patch** "
                       "and watch the bar code change.",
          lambda before, now: now.token != before.token),
     Stop("attention", "Each small map shows where one head looks. **Choose a head** that looks at the ink: click "
