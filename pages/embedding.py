@@ -70,7 +70,7 @@ shown = st.segmented_control(
 if shown == "Filters":
     picture, limit = embedding.filters(E, C, dark)
     columns = embedding.mosaic_columns(D)
-    st.markdown(f"The **{D} filters** that training found: the rows of E, each as a {P} x {P} picture. Click one.")
+    st.markdown(f"The **{D} filters** of this model: the rows of E, each as a {P} x {P} picture. Click one.")
     parts.grid_picture(
         picture, -(-D // columns), columns, key="filters", alt="all learned filters", width=900, chosen=[unit],
         lines=False, on_choose=choose_unit, labels=[f"filter {i + 1}" for i in range(D)],
