@@ -241,7 +241,7 @@ def test_a_warm_worker_takes_a_run_at_once(root):
     wait_for(lambda: state_of(folder) == "done")
     assert any(worker not in server.warm for worker in warm)
     server.close()
-    assert all(worker.poll() is not None for worker in warm)
+    wait_for(lambda: all(worker.poll() is not None for worker in warm), seconds=30)
 
 
 def small_disk(folder: Path) -> bool:
