@@ -72,6 +72,24 @@ def test_a_stroke_in_the_upper_right_corner_is_ink_too(page, app_url):
     assert drawing.from_code(drawn_code(page)).strokes[0][0][0] > 300
 
 
+def test_a_stroke_begun_while_the_last_is_being_read_is_not_lost(page, app_url):
+    page.goto(app_url)
+    canvas = page.locator("canvas.upper-canvas")
+    box = canvas.bounding_box()
+    for row in range(4):
+        page.mouse.move(box["x"] + 80, box["y"] + 80 + 40 * row)
+        page.mouse.down()
+        for step in range(12):  # long enough for the answer to the stroke before to arrive in the middle
+            page.mouse.move(box["x"] + 80 + 12 * step, box["y"] + 80 + 40 * row)
+            page.wait_for_timeout(30)
+        page.mouse.up()
+    expect(page).to_have_url(re.compile(r"d=p[\w-]+(\.[\w-]+){3}"))
+    for row, stroke in enumerate(drawing.from_code(drawn_code(page)).strokes):
+        xs, ys = np.array(stroke).T
+        assert np.ptp(xs) > 120
+        assert np.allclose(ys, 80 + 40 * row, atol=2)
+
+
 def test_undo_and_clear(page, app_url):
     open_with_a_seven(page, app_url)
     draw(page, [(110, 170), (220, 170)])

@@ -1,4 +1,5 @@
-"""The canvas, and the remedies it needs: its toolbar may not swallow strokes, a finger may not scroll the page."""
+"""The canvas, and the remedies it needs: its toolbar may not swallow strokes, a finger may not scroll the page,
+and the answer should not wait for the 200 ms that the canvas takes to see whether more is coming."""
 
 import numpy as np
 import streamlit as st
@@ -30,7 +31,19 @@ export default function ({ parentElement }) {
   mend(document);
   const watch = new MutationObserver(() => mend(document));
   watch.observe(document.body, { childList: true, subtree: true });
-  return () => watch.disconnect();
+  let drawnOn = null;
+  const penDown = (event) => { drawnOn = event.composedPath().find((node) => node.querySelector?.(".canvas-root")); };
+  const penUp = () => {
+    const send = drawnOn?.querySelector(".dc-toolbar button");  // its first: "Update the app with this drawing"
+    drawnOn = null;
+    if (send) setTimeout(() => send.click());  // once the canvas has taken the stroke in
+  };
+  const heard = { mousedown: penDown, touchstart: penDown, mouseup: penUp, touchend: penUp };
+  for (const [name, listener] of Object.entries(heard)) document.addEventListener(name, listener);
+  return () => {
+    watch.disconnect();
+    for (const [name, listener] of Object.entries(heard)) document.removeEventListener(name, listener);
+  };
 }
 """
 
