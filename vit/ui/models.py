@@ -2,6 +2,7 @@
 
 import gc
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 
 import streamlit as st
@@ -9,6 +10,7 @@ import streamlit as st
 from vit.drawing import Drawing, for_model
 
 DEFAULT = "explorer"
+_reader = ThreadPoolExecutor(1, "reader")  # each run of a page is a new thread, in which torch would start cold
 NAMES = {"explorer": "explorer · trained", "untrained": "untrained · random weights"}
 
 
@@ -63,7 +65,7 @@ def trace(model_id: str, drawing: Drawing):
     from vit.trace import trace_image
 
     model, _ = load(model_id)
-    return trace_image(model, for_model(image_of(drawing), model.config))
+    return _reader.submit(trace_image, model, for_model(image_of(drawing), model.config)).result()
 
 
 def image_of(drawing: Drawing):
