@@ -90,7 +90,7 @@ PRESETS: dict[str, ViTConfig] = {
     "article": ViTConfig(),
     "tiny": ViTConfig(depth=6, heads=4),
     "cifar": ViTConfig(image_size=32, channels=3, depth=6, heads=4),
-    "quick": ViTConfig(patch_size=7, width=64, depth=2, heads=4, mlp_ratio=2.0),
+    "quick": ViTConfig(patch_size=7, width=64, depth=3, heads=4, mlp_ratio=2.0),
     "base": ViTConfig(
         image_size=224, patch_size=16, channels=3, classes=1000, width=768, depth=12, heads=12
     ),
@@ -163,8 +163,7 @@ class TrainConfig:
 
 TRAINING_PRESETS: dict[str, TrainConfig] = {
     "quick": TrainConfig(
-        model=PRESETS["quick"], epochs=4, train_images=25_000, batch_size=32, learning_rate=3e-3,
-        initialisation="pytorch-randn", validate_every=150,
+        model=PRESETS["quick"], epochs=4, train_images=25_000, learning_rate=3e-3, initialisation="pytorch-randn",
     ),
     "tiny": TrainConfig(model=PRESETS["tiny"], epochs=5, learning_rate=1e-3, warmup_steps=500),
     "article": TrainConfig(
