@@ -8,9 +8,10 @@ import zipfile
 import numpy as np
 import pytest
 
-from vit import run_charts, run_exports, runs
+from vit import run_exports, runs
+from vit.charts import runs as run_charts
+from vit.charts.runs import Line
 from vit.config import TrainConfig, ViTConfig
-from vit.run_charts import Line
 
 LABELS = np.arange(1000) % 10
 

@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from vit import run_charts, run_exports, runs
+from vit import run_exports, runs
 from vit.charts import attention, embedding
+from vit.charts import runs as run_charts
 from vit.charts.colours import data_uri
+from vit.charts.runs import AXES, NAMES, Line
 from vit.config import TrainConfig
-from vit.run_charts import AXES, NAMES, Line
 from vit.runs import Run
 from vit.ui import frame, models, state, training_chart, training_live
 

@@ -7,11 +7,12 @@ from html import escape
 import numpy as np
 import streamlit as st
 
-from vit import run_charts, runs
+from vit import runs
+from vit.charts import runs as run_charts
 from vit.charts.colours import data_uri
+from vit.charts.runs import AXES, COLOURS, NAMES, Line
 from vit.config import TrainConfig
 from vit.dispatch import dispatcher
-from vit.run_charts import AXES, COLOURS, NAMES, Line
 from vit.runs import Run
 from vit.ui import training_chart
 

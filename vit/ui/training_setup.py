@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 import streamlit as st
 
 from vit import data, runs
+from vit.charts.runs import duration
 from vit.config import (
     INITIALISATIONS,
     OPTIMIZERS,
@@ -16,7 +17,6 @@ from vit.config import (
     TrainConfig,
     ViTConfig,
 )
-from vit.run_charts import duration
 
 PRESETS = {"quick": "Quick", "tiny": "Tiny", "article": "Article"}
 STORIES = {
