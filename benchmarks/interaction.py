@@ -1,19 +1,22 @@
 """How quickly the app answers a hand, in real Chromium: `python -m benchmarks.interaction`.
 
-Run it on a machine that does nothing else. A stroke counts from pen-up to the last change on the page; 200 ms of that
-the canvas waits by itself. The server's own share is measured by running a page's script without a browser.
+Run it on a machine that does nothing else. A stroke counts from pen-up to the last change on the page. The server's
+own share is measured by running a page's script without a browser.
 """
 
 import argparse
 import statistics
 import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 from streamlit.testing.v1 import AppTest
 
 from benchmarks.visitor import PROJECT, QUIET, find_chromium, serve, settle
 from vit import drawing
 
+SCREEN = {"width": 1440, "height": 900}
 LAST_CHANGE = """(quiet) => new Promise((done) => {
   const start = performance.now(); let last = start;
   const frame = "[data-testid=stStatusWidget], [data-testid=stHeader]";  // tells that the script runs, shows nothing
@@ -37,29 +40,64 @@ def main():
     parser.add_argument("--repeats", type=int, default=20)
     repeats = parser.parse_args().repeats
     print("server, per stroke (ink, forward, trace, page):")
-    for page in ("draw", "patches", "embedding", "attention", "layers", "logits"):
-        report(page, server_times(page, repeats))
-    began = time.perf_counter()
-    with serve() as url, sync_playwright() as playwright:
+    for name in ("draw", "patches", "embedding", "attention", "layers", "logits"):
+        report(name, server_times(name, repeats))
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=QUIET)
-        print("\nfrom the server's start, and for the next visitor, until the canvas is there:")
-        for _ in range(2):
-            page = browser.new_page(viewport={"width": 1440, "height": 900})
-            page.goto(url)
-            page.wait_for_selector("canvas.upper-canvas")
-            print(f"  {time.perf_counter() - began:.1f} s")
-            page.close()
+        print("\nuntil the page is there, for the first visitor from the server's start, then for others:")
+        with TemporaryDirectory() as folder:
+            (Path(folder) / "app.py").write_text("import streamlit\nstreamlit.title('Hello')\n")
             began = time.perf_counter()
-        page = browser.new_page(viewport={"width": 1440, "height": 900})
-        page.goto(url)
-        settle(page)
-        print("\nin the browser:")
-        report("pen-up to last change", [stroke(page, number) for number in range(repeats)])
-        for name, label in (("attention", "layer"), ("attention", "head"), ("layers", "layer")):
-            page.goto(f"{url}/{name}?d=s0")
-            settle(page)
-            report(f"{label} on {name}", [step(page, label, number) for number in range(min(repeats, 8))])
+            with serve(Path(folder)) as url:
+                arrivals("Streamlit, one title", browser, url, "h1", began)
+        began = time.perf_counter()
+        with serve() as url:
+            arrivals("Patchwise, its canvas", browser, url, "canvas.upper-canvas", began)
+            print("\nin the browser:")
+            idle = interactions(browser, url, repeats)
+            start_training(browser, url)
+            print("\nwhile two runs train, and how many times as long that takes:")
+            for name, times in interactions(browser, url, min(repeats, 8)).items():  # Quick ends after a minute
+                print(f"  {name:24} {statistics.median(times) / statistics.median(idle[name]):6.2f}")
         browser.close()
+
+
+def arrivals(name: str, browser: Browser, url: str, awaited: str, began: float) -> None:
+    """Each visitor has a browser that has never seen the app."""
+    seconds = []
+    for _ in range(5):
+        page = browser.new_page(viewport=SCREEN)
+        page.goto(url, wait_until="commit")
+        page.wait_for_selector(awaited)
+        seconds.append(time.perf_counter() - began)
+        page.close()
+        began = time.perf_counter()
+    print(f"  {name:24} first {seconds[0]:.1f} s   others, median {statistics.median(seconds[1:]):.1f} s", flush=True)
+
+
+def interactions(browser: Browser, url: str, repeats: int) -> dict[str, list[float]]:
+    page = browser.new_page(viewport=SCREEN)
+    page.goto(url)
+    settle(page)
+    times = {"pen-up to last change": [stroke(page, number) for number in range(repeats + 1)][1:]}
+    for name, label in (("attention", "layer"), ("attention", "head"), ("layers", "layer")):
+        page.goto(f"{url}/{name}?d=s0")
+        settle(page)
+        times[f"{label} on {name}"] = [step(page, label, number) for number in range(repeats)]
+    page.goto(f"{url}/patches?d=s0")
+    settle(page)
+    times["patch on patches"] = [click_patch(page, number) for number in range(repeats)]
+    page.close()
+    for name, milliseconds in times.items():
+        report(name, milliseconds)
+    return times
+
+
+def start_training(browser: Browser, url: str) -> None:
+    page = browser.new_page(viewport=SCREEN)
+    page.goto(f"{url}/train")
+    page.get_by_role("button", name="Start both twins").click()
+    page.locator(".gap").wait_for()
 
 
 def report(name: str, milliseconds: list[float]) -> None:
@@ -97,6 +135,11 @@ def stroke(page: Page, number: int) -> float:
 def step(page: Page, label: str, number: int) -> float:
     control = page.get_by_test_id("stSidebar").get_by_test_id("stNumberInput").filter(has_text=label)
     control.get_by_test_id(f"stNumberInputStep{'Up' if number % 2 == 0 else 'Down'}").click()
+    return page.evaluate(LAST_CHANGE, 600)
+
+
+def click_patch(page: Page, number: int) -> float:
+    page.locator(".frame").first.click(position={"x": 100 + 60 * (number % 3), "y": 200})
     return page.evaluate(LAST_CHANGE, 600)
 
 

@@ -22,8 +22,8 @@ def find_chromium() -> str | None:
 
 
 @contextmanager
-def serve():
-    """The app on a free port, with run folders of its own; gives its address."""
+def serve(folder: Path = PROJECT):
+    """The app.py of a folder on a free port, with run folders of its own; gives its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -31,7 +31,7 @@ def serve():
         server = subprocess.Popen(
             [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true",
              "--server.port", str(port), "--server.address", "127.0.0.1", "--server.fileWatcherType", "none"],
-            cwd=PROJECT, env=os.environ | {"PATCHWISE_RUNS": runs},
+            cwd=folder, env=os.environ | {"PATCHWISE_RUNS": runs},
         )
         try:
             url = f"http://127.0.0.1:{port}"
