@@ -4,34 +4,54 @@ Only MNIST's training split is learned from. Stopped and started again, it goes 
 """
 
 import argparse
+import itertools
 import json
 import math
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
 import torch.nn.functional as F
-from torch import Generator, Tensor
+from torch import Generator, Tensor, nn
 
-from benchmarks import handwriting
-from benchmarks.augment import rewrite, scribbles
+from benchmarks.lessons import BATCH, Lessons
+from benchmarks.teacher import opinion, teacher
 from vit import checkpoints, data
 from vit.config import PRESETS
 from vit.model import VisionTransformer
 
 SEED = 0
-# How many patches the batches of each epoch get to see, in turn: reading less is quicker.
-PATCHES_KEPT = [(16,)] + [(16, 22, 22, 49)] * 9 + [(22, 49)] * 2
-EPOCHS = len(PATCHES_KEPT)
-BATCH = 64
-SCRIBBLES = 3  # beside each batch, with "could be anything" as their label
-PEAK_RATE, WARM_UP_STEPS, WEIGHT_DECAY = 1e-3, 1000, 0.05
-SMOOTHING = 0.05
-RESTYLED_FROM, RESTYLED_EACH, RESTYLED_SHARE = 8, 1500, 0.35  # first epoch with them, pictures, share of a class
-AVERAGING = 0.998
+WARM_UP_STEPS, WEIGHT_DECAY, AVERAGING = 1000, 0.05, 0.998
 
-(MEAN,), (DEVIATION,) = data.NORMALISATION[1]
+
+class Epoch(NamedTuple):
+    patches_kept: tuple[int, ...]  # by the batches in turn: reading less is quicker
+    mildest: float = 1.0
+    restyled: bool = True
+    taught: float = 0.0  # the teacher's share in the targets
+
+
+class Cycle(NamedTuple):
+    peak_rate: float
+    epochs: list[Epoch]
+
+
+CYCLES = [
+    Cycle(1e-3, [
+        Epoch((16,), restyled=False),
+        *[Epoch((16, 22, 22, 49), restyled=False)] * 7,
+        *[Epoch((16, 22, 22, 49))] * 2,
+        *[Epoch((22, 49))] * 2,
+    ]),
+    Cycle(6e-4, [
+        *[Epoch((16, 22), mildest=0.2, taught=0.6)] * 8,
+        *[Epoch((22, 49), mildest=0.2, taught=0.6)] * 3,
+        *[Epoch((49,), mildest=0.1, taught=0.6)] * 3,
+    ]),
+]  # fmt: skip
+EPOCHS = [epoch for cycle in CYCLES for epoch in cycle.epochs]
 
 
 def main():
@@ -41,33 +61,23 @@ def main():
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
 
-    images, labels = data.load("mnist", "train")
-    digits = torch.tensor(images)[:, None].float() / 255
-    labels = torch.tensor(labels)
-    nonsense = torch.tensor(scribbles(6000, SEED))[:, None].float() / 255
-    restyled = {
-        digit: torch.tensor(pictures)[:, None].float() / 255
-        for digit, pictures in handwriting.pool(images, labels.numpy(), RESTYLED_EACH, SEED).items()
-    }
-    run = Run(arguments.folder, steps_per_epoch=math.ceil(len(labels) / BATCH))
-    for epoch in range(run.epochs_done, EPOCHS):
-        train_epoch(run, epoch, digits, labels, nonsense, restyled if epoch >= RESTYLED_FROM else {})
+    lessons = Lessons(SEED)
+    guide = teacher(arguments.folder, lessons, SEED)
+    run = Run(arguments.folder, steps_per_epoch=len(lessons))
+    for number in range(run.epochs_done, len(EPOCHS)):
+        train_epoch(run, number, lessons, guide)
 
 
-def train_epoch(
-    run: "Run", epoch: int, digits: Tensor, labels: Tensor, nonsense: Tensor, restyled: dict[int, Tensor]
-) -> None:
-    generator = Generator().manual_seed(SEED * 1000 + epoch)  # of its own, so that a resumed run is the same run
-    probes = [keep_patches(count, generator) for count in PATCHES_KEPT[epoch]]
+def train_epoch(run: "Run", number: int, lessons: Lessons, guide: nn.Module) -> None:
+    epoch = EPOCHS[number]
+    generator = Generator().manual_seed(SEED * 1000 + number)  # of its own, so that a resumed run is the same run
+    probes = itertools.cycle([keep_patches(count, generator) for count in epoch.patches_kept])
     start, losses, correct = time.time(), [], 0
-    for step, chosen in enumerate(torch.randperm(len(labels), generator=generator).split(BATCH)):
-        run.set_rate(epoch * run.steps_per_epoch + step)
-        strange = nonsense[torch.randint(len(nonsense), (SCRIBBLES,), generator=generator)]
-        pictures = restyle(digits[chosen], labels[chosen], restyled, generator)
-        batch = (rewrite(torch.cat([pictures, strange]), generator) - MEAN) / DEVIATION
-        targets = F.one_hot(labels[chosen], 10) * (1 - SMOOTHING) + SMOOTHING / 10
-        targets = torch.cat([targets, torch.full((SCRIBBLES, 10), 0.1)])
-        logits = run.model(batch, probes[step % len(probes)])
+    for step, (images, targets, labels) in enumerate(lessons.epoch(generator, epoch.mildest, epoch.restyled)):
+        run.set_rate(number * run.steps_per_epoch + step)
+        if epoch.taught:
+            targets = targets.lerp(opinion(guide, images), epoch.taught)
+        logits = run.model(images, next(probes))
         loss = F.cross_entropy(logits, targets)
         run.optimizer.zero_grad()
         loss.backward()
@@ -75,26 +85,17 @@ def train_epoch(
         run.optimizer.step()
         run.average()
         losses.append(loss.item())
-        correct += (logits[: len(chosen)].argmax(1) == labels[chosen]).sum().item()
+        correct += (logits[: len(labels)].argmax(1) == labels).sum().item()
         if step % 100 == 0:
-            print(f"epoch {epoch + 1} step {step} loss {np.mean(losses[-100:]):.4f} "
+            print(f"epoch {number + 1} step {step} loss {np.mean(losses[-100:]):.4f} "
                   f"{(step + 1) * BATCH / (time.time() - start):.0f} img/s", flush=True)
     run.report({
-        "epoch": epoch + 1,
+        "epoch": number + 1,
         "train_loss": round(float(np.mean(losses)), 5),
-        "train_accuracy": round(correct / len(labels), 5),
+        "train_accuracy": round(correct / len(lessons.labels), 5),
         "validation_accuracy": accuracy(run.averaged, "validation"),
         "seconds": round(time.time() - start, 1),
     })
-
-
-def restyle(pictures: Tensor, labels: Tensor, restyled: dict[int, Tensor], generator: Generator) -> Tensor:
-    """In the place of some digits, others of the same class that are written in another style."""
-    for digit, others in restyled.items():
-        drawn = torch.rand(len(labels), generator=generator) < RESTYLED_SHARE
-        replaced = torch.nonzero((labels == digit) & drawn)[:, 0]
-        pictures[replaced] = others[torch.randint(len(others), (len(replaced),), generator=generator)]
-    return pictures
 
 
 def keep_patches(count: int, generator: Generator):
@@ -142,10 +143,14 @@ class Run:
             self.resume()
 
     def set_rate(self, step: int) -> None:
-        total = self.steps_per_epoch * EPOCHS
-        falling = 0.5 * (1 + math.cos(math.pi * step / total))
+        for cycle in CYCLES:
+            steps = len(cycle.epochs) * self.steps_per_epoch
+            if step < steps:
+                break
+            step -= steps
+        falling = 0.5 * (1 + math.cos(math.pi * step / steps))
         for group in self.optimizer.param_groups:
-            group["lr"] = PEAK_RATE * min((step + 1) / WARM_UP_STEPS, falling)
+            group["lr"] = cycle.peak_rate * min((step + 1) / WARM_UP_STEPS, falling)
 
     @torch.no_grad()
     def average(self) -> None:

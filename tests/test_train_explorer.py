@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks import augment, handwriting, train_explorer
+from benchmarks import augment, handwriting, lessons, teacher, train_explorer
 from vit import data
 from vit.config import ViTConfig
 from vit.model import VisionTransformer
@@ -26,7 +26,8 @@ def test_a_restyled_digit_has_more_ink_and_is_centred_again(digit):
 
 def test_only_digits_of_the_same_class_take_a_digit_s_place(generator):
     labels = torch.tensor([1, 2] * 200)
-    pictures = train_explorer.restyle(torch.zeros(400, 1, 28, 28), labels, {1: torch.ones(3, 1, 28, 28)}, generator)
+    pictures = torch.zeros(400, 1, 28, 28)
+    lessons.restyle(pictures, labels, {1: torch.ones(3, 1, 28, 28)}, generator)
     replaced = pictures.amax((1, 2, 3)).bool()
     assert not replaced[labels == 2].any()
     assert 0.2 < replaced[labels == 1].float().mean() < 0.5
@@ -56,6 +57,39 @@ def test_rewritten_digits_keep_their_range_and_follow_the_seed():
     assert first.min() >= 0
     assert first.max() <= 1
     assert not torch.equal(first, images)
+
+
+def test_mild_rewriting_changes_less():
+    images = torch.tensor(data.load("mnist", "validation")[0][:200])[:, None].float() / 255
+    changes = [
+        (augment.rewrite(images, torch.Generator().manual_seed(0), mildest) - images).abs().mean()
+        for mildest in (0.0, 0.5, 1.0)
+    ]
+    assert changes == sorted(changes)
+
+
+def test_each_cycle_warms_up_and_cools_down(tmp_path):
+    run = train_explorer.Run(tmp_path, steps_per_epoch=2000)
+
+    def rate(step):
+        run.set_rate(step)
+        return run.optimizer.param_groups[0]["lr"]
+
+    first = 2000 * len(train_explorer.CYCLES[0].epochs)
+    both = first + 2000 * len(train_explorer.CYCLES[1].epochs)
+    assert rate(0) < rate(500) < rate(1200)
+    assert rate(first - 1) < 1e-8 < rate(first) < rate(first + 1000)
+    assert rate(both - 1) < 1e-8
+
+
+def test_a_teacher_is_trained_once_and_says_how_likely_each_digit_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(teacher, "train", lambda *_: teacher.network())
+    first = teacher.teacher(tmp_path, None, seed=0)
+    monkeypatch.delattr(teacher, "train")
+    again = teacher.teacher(tmp_path, None, seed=0)
+    images = torch.randn(4, 1, 28, 28)
+    assert torch.equal(teacher.opinion(first, images), teacher.opinion(again, images))
+    assert torch.allclose(teacher.opinion(first, images).sum(1), torch.ones(4))
 
 
 def test_scribbles_are_ink_in_the_middle():
