@@ -18,7 +18,7 @@ def words(visitor) -> str:
 
 
 @pytest.mark.parametrize("page", PATH)
-@pytest.mark.parametrize("preset", ["article", "tiny", "quick", "cifar"])
+@pytest.mark.parametrize("preset", ["article", "tiny", "quick", "cifar", "base"])
 def test_every_page_shows_a_drawing_in_every_model(shipped, open_app, page, preset):
     shipped(PRESETS[preset])
     visitor = open_app(page, d=SEVEN, layer="2", head="2", token="3")
