@@ -1,9 +1,11 @@
 """Drawing and walking through the app as a visitor does."""
 
+import io
 import re
 
 import numpy as np
 import pytest
+from PIL import Image
 from playwright.sync_api import expect
 
 from benchmarks.visitor import serve
@@ -202,6 +204,30 @@ def test_the_first_visitor_of_a_server_may_come_by_a_link(page):
         expect(page.get_by_alt_text("your digit, 28 by 28 pixels")).to_be_visible()
         settled(page)
         page.goto("about:blank")  # nothing more is asked of the server when it stops
+
+
+def upload(page, name, content):
+    page.get_by_role("button", name="Photo").click()
+    page.locator("input[type=file]").set_input_files({"name": name, "mimeType": "image/png", "buffer": content})
+
+
+def test_a_photo_of_ink_on_paper_is_read(page, app_url):
+    ink = np.pad(drawing.from_code("s0").image(), 20).astype(float)  # a 7, large on uneven paper
+    paper = np.linspace(200, 240, ink.shape[1]) - 0.7 * ink
+    file = io.BytesIO()
+    Image.fromarray(paper.astype(np.uint8)).resize((680, 680), Image.Resampling.BICUBIC).save(file, "png")
+    page.goto(app_url)
+    upload(page, "seven.png", file.getvalue())
+    expect(page.locator("[data-testid=answer]")).to_have_text("7")
+    assert drawn_code(page).startswith("i")
+
+
+def test_a_file_that_is_no_picture_gets_a_sentence(page, app_url):
+    page.goto(app_url)
+    upload(page, "notes.png", b"not a picture at all")
+    expect(page.locator("[data-testid=stPopoverBody] [data-testid=stAlert]")).to_be_visible()
+    settled(page)
+    assert page.locator("[data-testid=answer]").count() == 0
 
 
 def test_a_finger_draws_and_does_not_scroll_the_page(new_page, app_url):
