@@ -18,7 +18,8 @@ with row.container(width=drawing.SIDE):
     with st.container(horizontal=True):
         st.button("Undo", icon=":material/undo:", on_click=canvas.undo, disabled=not digits.has_strokes())
         st.button("Clear", icon=":material/delete:", on_click=canvas.clear, disabled=not digits.has_drawing())
-        digits.paper()
+        if st.button("Photo", icon=":material/photo_camera:"):
+            digits.paper()
 with row.container(width=236):
     digits.steps()
 with row.container(width="stretch"):

@@ -207,6 +207,8 @@ def test_the_first_visitor_of_a_server_may_come_by_a_link(page):
 
 
 def upload(page, name, content):
+    expect(page.locator("canvas.upper-canvas")).to_be_visible()
+    settled(page)
     page.get_by_role("button", name="Photo").click()
     page.locator("input[type=file]").set_input_files({"name": name, "mimeType": "image/png", "buffer": content})
 
@@ -225,7 +227,7 @@ def test_a_photo_of_ink_on_paper_is_read(page, app_url):
 def test_a_file_that_is_no_picture_gets_a_sentence(page, app_url):
     page.goto(app_url)
     upload(page, "notes.png", b"not a picture at all")
-    expect(page.locator("[data-testid=stPopoverBody] [data-testid=stAlert]")).to_be_visible()
+    expect(page.get_by_role("dialog").get_by_test_id("stAlert")).to_be_visible()
     settled(page)
     assert page.locator("[data-testid=answer]").count() == 0
 

@@ -118,22 +118,17 @@ def sample_indices() -> tuple[list[int], list[int]]:
     return [int(np.flatnonzero(labels == digit)[0]) for digit in range(10)], mistakes
 
 
+@st.dialog("A digit on paper")
 def paper() -> None:
-    """Ink on paper: a picture file, or the camera."""
-    with st.popover("Photo", icon=":material/photo_camera:"):
-        st.caption("Write one digit on paper, with a dark pen. It stays on this computer's server.")
+    """A picture file, or the camera. The digit that is found closes the dialog."""
+    st.markdown("Write one digit on paper, with a dark pen, so large that it fills much of the picture.")
+    source = st.segmented_control("Where is the picture?", ("a file", "the camera"), default="a file", required=True)
+    if source == "a file":
         file = st.file_uploader("Upload a picture", type=["png", "jpg", "jpeg", "webp", "gif", "bmp", "tiff"])
-        shot = None
-        if st.toggle("Use the camera"):
-            shot = st.camera_input("Take a picture")
-        for source in (shot, file):
-            if source is not None and source.file_id != st.session_state.get("read_file"):
-                st.session_state.read_file = source.file_id
-                read_paper(source)
-                break
-
-
-def read_paper(file) -> None:
+    else:
+        file = st.camera_input("Take a picture")
+    if file is None:
+        return
     try:
         found = ink.from_photo(file)
     except ink.UnreadablePicture as error:
