@@ -168,7 +168,8 @@ def choose_token(token: int) -> None:
 
 
 def top_line(page: str) -> None:
-    """Notices, and the tour."""
+    """Notices, and the tour, close to the menu: on a projector every line counts."""
+    st.html("<style>.stMainBlockContainer { padding-top: 4.2rem }</style>")
     for sentence in st.session_state.notices:
         st.warning(sentence)
     st.session_state.notices.clear()
