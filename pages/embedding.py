@@ -5,7 +5,8 @@ import streamlit as st
 
 from vit import explain
 from vit.charts import colours, embedding
-from vit.ui import frame, parts
+from vit.interventions import PositionsOff
+from vit.ui import frame, models, parts, state
 
 view = frame.begin("embedding")
 config, trace, patch, dark = view.config, view.trace, view.patch, view.dark
@@ -13,6 +14,17 @@ D, C, P = config.width, config.channels, config.patch_size
 unit = min(st.session_state.get("chosen_unit", 0), D - 1)
 E, bias = view.weights("embedding.projection.weight"), view.weights("embedding.projection.bias")
 x, e = trace.patches[patch], trace.patch_embeddings[patch]
+
+
+def without_positions() -> tuple[str, str]:
+    lost = models.trace(state.get().model, view.drawing, PositionsOff())
+    same = lost.prediction == trace.prediction
+    return "yes" if same else "no", (
+        "It gets the same patches as a heap, in no order. "
+        + (f"{view.confidence:.1%} become {lost.probabilities.max():.1%}." if same else
+           f"It reads a {lost.prediction} with {lost.probabilities.max():.1%}, and leaves "
+           f"{lost.probabilities[trace.prediction]:.1%} of the {view.confidence:.1%} to {trace.prediction}.")
+    )
 
 
 def choose_unit(chosen: int) -> None:
@@ -120,6 +132,8 @@ else:
         labels=[frame.token_name(i, config) for i in range(config.tokens)],
         scale=(colours.signed(dark), -limit, limit, "one scale for all"),
     )
+parts.quiz("positions", "Take all positions away, so that no patch knows where it was. Does the model still read a "
+           f"{trace.prediction}?", ["yes", "no"], without_positions)
 parts.try_this("choose “Position maps”: a patch is most like its neighbours, which the model had to find out by "
                "itself. Then choose the untrained model in the sidebar, and look again.")
 frame.end("embedding")

@@ -60,8 +60,8 @@ finer = (2 * config.grid) ** 2
 growth = (finer + 1) ** 2 / config.tokens**2
 parts.quiz(
     "patches", "Twice as many patches along each side: how much more work would attention have?",
-    ["2 times", "4 times", "about 15 times"], "about 15 times",
-    f"That gives {finer} patches instead of {N}, and attention compares each token with each: "
-    f"({finer + 1} / {config.tokens})² = {growth:.1f} times the scores.",
+    ["2 times", "4 times", "about 15 times"],
+    lambda: ("about 15 times", f"That gives {finer} patches instead of {N}, and attention compares each token with "
+             f"each: ({finer + 1} / {config.tokens})² = {growth:.1f} times the scores."),
 )
 frame.end("patches")

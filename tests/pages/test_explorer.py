@@ -5,6 +5,7 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.conftest import PATH
 from vit import drawing
 from vit.config import PRESETS, ViTConfig
+from vit.interventions import PositionsOff
 from vit.trace import trace_image
 
 SMALL = ViTConfig(patch_size=7, width=32, depth=3, heads=4)
@@ -38,6 +39,17 @@ def test_the_page_names_what_the_model_says(shipped, open_app):
     model = shipped(SMALL)
     expected = trace_image(model, drawing.from_code(SEVEN).image())
     assert f"It reads a **{expected.prediction}**" in words(open_app(d=SEVEN))
+
+
+def test_the_answer_without_positions_is_measured(shipped, open_app):
+    model, image = shipped(SMALL), drawing.from_code(SEVEN).image()
+    lost = trace_image(model, image, PositionsOff())
+    visitor = open_app("embedding", d=SEVEN)
+    assert "in no order" not in words(visitor)
+    visitor.radio(key="quiz_positions").set_value("yes").run()
+    same = lost.prediction == trace_image(model, image).prediction
+    assert ("**Yes.**" if same else "**Not quite: no.**") in words(visitor)
+    assert f"{lost.probabilities.max():.1%}" in words(visitor)
 
 
 def test_numbers_on_the_attention_page_are_those_of_the_trace(shipped, open_app):

@@ -164,8 +164,9 @@ def why_scaling(view) -> None:
                 scale=(colours.WARM, 0, row[1:].max(), f"{attended.entropy[view.token]:.2f} bits"),
             )
     parts.quiz("scaling", "Leave out 1/√d_k in this head. Do its rows get flatter or sharper?",
-               ["flatter", "sharper"], "sharper" if raw.entropy.mean() < scaled.entropy.mean() else "flatter",
-               f"The mean entropy goes from {scaled.entropy.mean():.2f} to {raw.entropy.mean():.2f} bits.")
+               ["flatter", "sharper"],
+               lambda: ("sharper" if raw.entropy.mean() < scaled.entropy.mean() else "flatter",
+                        f"The mean entropy goes from {scaled.entropy.mean():.2f} to {raw.entropy.mean():.2f} bits."))
 
 
 def causal_mask(view) -> None:

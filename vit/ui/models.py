@@ -60,12 +60,13 @@ def path_of(model_id: str):
 
 
 @st.cache_resource(max_entries=24, show_spinner=False)
-def trace(model_id: str, drawing: Drawing):
+def trace(model_id: str, drawing: Drawing, *interventions):
     """Everything the model computes for a drawing; the same drawing is never run twice in a row."""
     from vit.trace import trace_image
 
     model, _ = load(model_id)
-    return _reader.submit(trace_image, model, for_model(image_of(drawing), model.config)).result()
+    image = for_model(image_of(drawing), model.config)
+    return _reader.submit(trace_image, model, image, *interventions).result()
 
 
 def image_of(drawing: Drawing):

@@ -228,12 +228,13 @@ def try_this(prompt: str) -> None:
         st.info(f"**Try:** {prompt}", icon=":material/edit:")
 
 
-def quiz(key: str, question: str, options: Sequence[str], answer: str, reveal: str) -> None:
-    """Predict, then reveal: the visitor commits to an answer before seeing the measured one."""
+def quiz(key: str, question: str, options: Sequence[str], solve: Callable[[], tuple[str, str]]) -> None:
+    """Predict, then reveal: the visitor commits to an answer before `solve` measures the right one and tells why."""
     if "quiz" in state.get().hidden:
         return
     with st.container(border=True):
         guess = st.radio(f"**Predict:** {question}", options, index=None, key=f"quiz_{key}", horizontal=True)
         if guess is not None:
+            answer, reveal = solve()
             verdict = "Yes." if guess == answer else f"Not quite: {answer}."
             st.markdown(f"**{verdict}** {reveal}")
