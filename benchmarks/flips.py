@@ -10,21 +10,24 @@ from dataclasses import replace
 from tempfile import TemporaryDirectory
 
 from vit import runs
-from vit.config import PRESETS, TRAINING_PRESETS
+from vit.config import PICTURES, TRAINING_PRESETS, TrainConfig
 from vit.dispatch import Dispatcher
 
 SOON = 20  # seconds
+
+Verdicts = dict[int, tuple[float, float, float]]  # by step: seconds since Start, accuracy without and with flips
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--preset", choices=TRAINING_PRESETS, default="quick")
-    parser.add_argument("--dataset", default="mnist")
+    parser.add_argument("--dataset", choices=PICTURES, default="mnist")
+    parser.add_argument("--images", type=int, help="learn from so many, instead of what the preset says")
+    parser.add_argument("--epochs", type=int, help="so often, instead of what the preset says")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop each pair after so long")
     arguments = parser.parse_args()
-    config = replace(TRAINING_PRESETS[arguments.preset], dataset=arguments.dataset,
-                     **({"model": PRESETS["cifar"]} if arguments.dataset == "cifar10" else {}))
+    config = settings(arguments)
     with TemporaryDirectory() as folder:
         os.environ["PATCHWISE_RUNS"] = folder
         server = Dispatcher(runs.root())
@@ -37,8 +40,19 @@ def main():
         server.close()
 
 
-def race(server: Dispatcher, config, patience: float) -> tuple[dict[int, tuple[float, float, float]], float]:
-    """By step: seconds since Start, and the accuracy of both twins on the validation images. Then the whole time."""
+def settings(arguments: argparse.Namespace) -> TrainConfig:
+    preset = TRAINING_PRESETS[arguments.preset]
+    side, channels = PICTURES[arguments.dataset]
+    patch = preset.model.patch_size if side % preset.model.patch_size == 0 else 8
+    return replace(
+        preset, dataset=arguments.dataset, train_images=arguments.images or preset.train_images,
+        epochs=arguments.epochs or preset.epochs,
+        model=replace(preset.model, image_size=side, channels=channels, patch_size=patch),
+    )
+
+
+def race(server: Dispatcher, config: TrainConfig, patience: float) -> tuple[Verdicts, float]:
+    """What was seen of both twins, and how long they took."""
     twins = runs.pair(runs.create_twins(config))
     start = time.monotonic()
     server.start(*(twin.id for twin in twins))
@@ -59,7 +73,7 @@ def verdicts(feed: runs.Feed) -> dict[int, float]:
     return {line["step"]: line["accuracy"] for line in feed.read() if line["kind"] == "validation"}
 
 
-def report(seed: int, seen: dict[int, tuple[float, float, float]], took: float) -> float:
+def report(seed: int, seen: Verdicts, took: float) -> float:
     """Print how the race went; returns the largest lead without flips, in points, while it was young."""
     leads = {seconds: 100 * (plain - flips) for seconds, plain, flips in seen.values() if seconds <= SOON}
     largest = max(leads, key=leads.get)

@@ -110,6 +110,9 @@ def test_other_data_come_with_a_model_that_fits(small, open_app):
     assert not visitor.exception
     assert not visitor.error
     assert "dataset mnist → cifar10" in words(visitor)
+    assert visitor.selectbox(key="knob_patch_size").value == 8  # the nearest to 7 that divides 32
+    visitor.selectbox(key="knob_dataset").set_value("mnist").run()
+    assert visitor.selectbox(key="knob_patch_size").value == 7
 
 
 def test_reset_replays_the_seed_and_a_new_seed_is_another(small, open_app):

@@ -101,8 +101,7 @@ def knobs() -> TrainConfig:
                               format_func=INITIALISATION_NAMES.get)
     image_size, channels = PICTURES[dataset]
     fitting = [side for side in range(2, image_size // 2 + 1) if image_size % side == 0]
-    if st.session_state.knob_patch_size not in fitting:
-        st.session_state.knob_patch_size = 4
+    st.session_state.knob_patch_size = min(fitting, key=lambda side: abs(side - st.session_state.knob_patch_size))
     with model:
         shape = ViTConfig(
             image_size=image_size, channels=channels,
