@@ -51,7 +51,7 @@ parts.grid_picture(
     labels=[f"patch {i + 1}" for i in range(N)],
 )
 parts.try_this("click a patch with much ink, then an empty one. An empty patch is a token too: all its numbers are "
-               f"{view.trace.patches.min():.2f}.")
+               f"{parts.number(view.trace.patches.min())}.")
 with st.expander("What would other patch sizes do?"):
     st.dataframe(patches.other_sizes(config), hide_index=True)
     st.caption(f"In every head each of the N+1 tokens (the patches and CLS) is compared with each. "

@@ -114,7 +114,7 @@ rect {{ fill: none; vector-effect: non-scaling-stroke; }}
   background: #000d; color: #fff; font: 0.9rem var(--st-font, sans-serif); white-space: pre; pointer-events: none; }}
 .scale {{ align-items: center; gap: 0.4rem; margin-top: 0.35rem; max-width: 100%; flex-wrap: wrap;
   font: 0.85rem var(--st-font, sans-serif); color: var(--st-text-color); }}
-.bar {{ display: inline-block; width: 6rem; height: 0.7rem; border-radius: 2px; }}
+.bar {{ display: inline-block; width: clamp(2rem, 35%, 6rem); height: 0.7rem; border-radius: 2px; }}
 .caption {{ opacity: 0.75; }}
 """
 

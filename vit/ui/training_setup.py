@@ -169,9 +169,13 @@ def images_per_second(model: ViTConfig, batch_size: int) -> float:
     dataset = "cifar10" if model.channels == 3 else "mnist"
     config = TrainConfig(model=model, dataset=dataset, batch_size=batch_size, epochs=100)
     training = Training(config, Examples(images, labels, images, labels, np.arange(1)))
+    times = [step_time(training) for _ in range(3)]
+    while sum(times) < 0.3:
+        times.append(step_time(training))
+    return batch_size / min(times)  # the others were the first, or held up by something else
+
+
+def step_time(training) -> float:
+    start = time.perf_counter()
     training.take_step()
-    start, steps = time.perf_counter(), 0
-    while steps < 2 or (time.perf_counter() - start < 0.15 and steps < 50):
-        training.take_step()
-        steps += 1
-    return steps * batch_size / (time.perf_counter() - start)
+    return time.perf_counter() - start
