@@ -7,7 +7,7 @@ from playwright.sync_api import sync_playwright
 
 from benchmarks.visitor import QUIET, find_chromium, serve, settle
 
-PAGES = ("", "patches", "embedding", "attention", "layers", "logits", "train")
+PAGES = ("", "patches", "embedding", "attention", "layers", "logits", "what_if", "train")
 
 
 def main():

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from benchmarks.visitor import serve
 from vit import checkpoints, drawing
+from vit.interventions import HeadsOff, MaskPatches, PositionsOff
 from vit.trace import trace_image
 
 PATH = ("Draw", "Patches", "Embedding", "Attention", "Layers", "Logits")
@@ -178,6 +179,22 @@ def test_the_token_chosen_on_one_page_is_chosen_on_the_next(page, app_url):
     expect(page.get_by_role("heading", name="Patch 31: row 5, column 3")).to_be_visible()
     page.get_by_role("button", name="Next: Embedding").click()
     expect(page.get_by_text("The 16 numbers of patch 31 are multiplied")).to_be_visible()
+
+
+def test_hidden_patches_and_silent_heads_change_the_answer_as_in_the_model(page, app_url, model):
+    page.goto(f"{app_url}/what_if?d=s0")
+    click_cell(page, "your digit; click patches to hide them", 2, 3, 7, 7)
+    expect(page.get_by_text("With 1 patch hidden")).to_be_visible()
+    click_cell(page, "where CLS looks; click a head to switch it off", 4, 7, 10, 16)
+    page.get_by_text("Positions off", exact=True).click()
+    probes = MaskPatches((17,)), PositionsOff(), HeadsOff({4: (7,)})
+    trace = trace_image(model, drawing.from_code("s0").image(), *probes)
+    changed = f"With 1 patch hidden, no positions, 1 head off it reads a {trace.prediction} with "
+    expect(page.get_by_text(changed + f"{trace.probabilities.max():.1%}")).to_be_visible()
+    page.get_by_role("link", name="Layers").click()
+    expect(page.get_by_role("heading", name="What does each block add?")).to_be_visible()
+    page.get_by_role("link", name="What if").click()
+    expect(page.get_by_text(changed)).to_be_visible()
 
 
 def test_a_shared_link_opens_the_same_view_in_another_browser(page, new_page, app_url):

@@ -18,7 +18,7 @@ def words(visitor) -> str:
     return "\n".join(element.value for kind in kinds for element in getattr(visitor, kind))
 
 
-@pytest.mark.parametrize("page", PATH)
+@pytest.mark.parametrize("page", [*PATH, "what_if"])
 @pytest.mark.parametrize("preset", ["article", "tiny", "quick", "cifar", "base"])
 def test_every_page_shows_a_drawing_in_every_model(shipped, open_app, page, preset):
     shipped(PRESETS[preset])
@@ -27,7 +27,7 @@ def test_every_page_shows_a_drawing_in_every_model(shipped, open_app, page, pres
     assert not visitor.warning
 
 
-@pytest.mark.parametrize("page", PATH)
+@pytest.mark.parametrize("page", [*PATH, "what_if"])
 def test_without_a_drawing_every_page_invites(shipped, open_app, page):
     shipped(SMALL)
     visitor = open_app(page)

@@ -21,7 +21,7 @@ PATH = {
     "draw": "Draw", "patches": "Patches", "embedding": "Embedding",
     "attention": "Attention", "layers": "Layers", "logits": "Logits",
 }
-BESIDE = {"train": "Train"}
+BESIDE = {"what_if": "What if", "train": "Train"}
 SELECTORS = {
     "patches": ("token",), "embedding": ("token",), "attention": ("layer", "head", "token"),
     "layers": ("layer", "token"),
@@ -136,7 +136,7 @@ def title(question: str, sentence: str) -> None:
 
 def end(page: str) -> None:
     """Back and Next, by button or by the arrow keys."""
-    if "stepper" in state.get().hidden:
+    if page not in PATH or "stepper" in state.get().hidden:
         return
     names = list(PATH)
     here = names.index(page)

@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+
+from tests.pages.test_explorer import SEVEN, SMALL, words
+from vit import drawing
+from vit import interventions as what
+from vit.trace import trace_image
+
+
+@pytest.fixture
+def page(shipped, open_app):
+    shipped(SMALL)
+    return open_app("what_if", d=SEVEN)
+
+
+def expected(model, *probes):
+    trace = trace_image(model, drawing.from_code(SEVEN).image(), *probes)
+    return f"it reads a **{trace.prediction}** with {trace.probabilities.max():.1%}"
+
+
+@pytest.mark.parametrize(("switch", "probe"), [
+    ("positions", what.PositionsOff()), ("shuffle", what.ShufflePatches(1)), ("scaling", what.ScalingOff(SMALL)),
+    ("causal", what.CausalMask()),
+])
+def test_each_switch_shows_what_the_model_says_then(shipped, open_app, switch, probe):
+    model = shipped(SMALL)
+    page = open_app("what_if", d=SEVEN)
+    page.toggle(key=f"what_if_{switch}").set_value(True).run()
+    assert not page.exception
+    assert expected(model, probe) in words(page)
+
+
+def test_blocks_patches_and_heads_combine(shipped, open_app):
+    model = shipped(SMALL)
+    page = open_app("what_if", d=SEVEN)
+    page.session_state["what_if_patches"] = frozenset({5, 9})
+    page.session_state["what_if_heads"] = frozenset({(1, 2)})
+    page.button_group(key="what_if_mlp").set_value([3]).run()
+    page.button_group(key="what_if_attention").set_value([1]).run()
+    assert "2 patches hidden, 5 heads off, 1 MLP off" in words(page)
+    probes = what.MaskPatches((5, 9)), what.HeadsOff({0: (0, 1, 2, 3), 1: (2,)}), what.MlpOff((2,))
+    assert expected(model, *probes) in words(page)
+    next(button for button in page.button if button.label == "Put all back").click().run()
+    assert "Take something away" in words(page)
+
+
+def test_hidden_patches_go_with_the_others_when_all_are_shuffled(shipped, open_app):
+    model = shipped(SMALL)
+    page = open_app("what_if", d=SEVEN)
+    page.session_state["what_if_patches"] = frozenset({5})
+    page.toggle(key="what_if_shuffle").set_value(True).run()
+    shuffle = what.ShufflePatches(1)
+    place = shuffle.order(SMALL.patches).tolist().index(5)
+    assert expected(model, what.MaskPatches((place,)), shuffle) in words(page)
+
+
+def test_a_smaller_model_forgets_what_it_does_not_have(page, shipped):
+    page.session_state["what_if_patches"] = frozenset({3, 40})
+    page.session_state["what_if_heads"] = frozenset({(0, 0), (9, 15)})
+    page.session_state["what_if_mlp"] = [2, 10]
+    page.run()
+    assert not page.exception
+    assert "1 patch hidden, 1 head off, 1 MLP off" in words(page)
+
+
+def test_without_positions_the_order_does_not_matter(shipped):
+    model, image = shipped(SMALL), drawing.from_code(SEVEN).image()
+    heap, shuffled = (trace_image(model, image, what.PositionsOff(), *more) for more in ((), (what.ShufflePatches(1),)))
+    assert np.allclose(heap.logits, shuffled.logits, atol=1e-5)

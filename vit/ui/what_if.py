@@ -1,0 +1,105 @@
+"""What a visitor has taken away from the model, and the switches to do so."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import streamlit as st
+
+if TYPE_CHECKING:
+    from vit.config import ViTConfig
+    from vit.model import Probe
+
+SHUFFLE_SEED = 1
+SWITCHES = {
+    "positions": ("Positions off", "No token knows where it is."),
+    "shuffle": ("Patches shuffled", "The same patches in another order; each place keeps its position."),
+    "scaling": ("No 1/√d_k", "Scores go into softmax as they are, and it gets sharper."),
+    "causal": ("GPT's mask", "Each token sees only itself and those before it. CLS is the first."),
+}
+BLOCKS = {"attention": "attention off, by block", "mlp": "MLP off, by block"}
+
+
+class Change(NamedTuple):
+    words: str
+    probe: "Probe"
+
+
+def key(name: str) -> str:
+    return f"what_if_{name}"
+
+
+def order(config: "ViTConfig") -> list[int]:
+    """Which patch of the drawing lies at each place."""
+    from vit.interventions import ShufflePatches
+
+    return ShufflePatches(SHUFFLE_SEED).order(config.patches).tolist() if is_on("shuffle") else [*range(config.patches)]
+
+
+def hidden_places(config: "ViTConfig") -> list[int]:
+    """Where the hidden patches lie: when all are shuffled they go with the others."""
+    hidden = st.session_state.get(key("patches"), ())
+    return [place for place, patch in enumerate(order(config)) if patch in hidden]
+
+
+def silent_heads(config: "ViTConfig") -> list[tuple[int, int]]:
+    """(layer, head) of those that are off, one by one or with their whole block."""
+    chosen = st.session_state.get(key("heads"), set())
+    blocks = blocks_off("attention", config)
+    return [(layer, head) for layer in range(config.depth) for head in range(config.heads)
+            if layer in blocks or (layer, head) in chosen]
+
+
+def blocks_off(name: str, config: "ViTConfig") -> list[int]:
+    """Counted from 0; the visitor counts from 1."""
+    return [block - 1 for block in st.session_state.get(key(name)) or () if block <= config.depth]
+
+
+def is_on(name: str) -> bool:
+    return bool(st.session_state.get(key(name)))
+
+
+def changes(config: "ViTConfig") -> list[Change]:
+    from vit import interventions as what
+
+    patches, heads, mlps = hidden_places(config), silent_heads(config), blocks_off("mlp", config)
+    by_block = {block: tuple(head for layer, head in heads if layer == block) for block, _ in heads}
+    possible = [
+        (patches, f"{counted(len(patches), 'patch', 'patches')} hidden", what.MaskPatches(tuple(patches))),
+        (is_on("shuffle"), "shuffled patches", what.ShufflePatches(SHUFFLE_SEED)),
+        (is_on("positions"), "no positions", what.PositionsOff()),
+        (heads, f"{counted(len(heads), 'head', 'heads')} off", what.HeadsOff(by_block)),
+        (mlps, f"{counted(len(mlps), 'MLP', 'MLPs')} off", what.MlpOff(tuple(mlps))),
+        (is_on("scaling"), "no 1/√d_k", what.ScalingOff(config)),
+        (is_on("causal"), "GPT's mask", what.CausalMask()),
+    ]
+    return [Change(words, probe) for wanted, words, probe in possible if wanted]
+
+
+def counted(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"
+
+
+def switches() -> None:
+    for name, (label, effect) in SWITCHES.items():
+        st.toggle(label, key=key(name), help=effect, persist_state="session")
+
+
+def blocks(config: "ViTConfig") -> None:
+    for column, (name, label) in zip(st.columns(2), BLOCKS.items(), strict=True):
+        st.session_state[key(name)] = [block + 1 for block in blocks_off(name, config)]
+        column.pills(label, range(1, config.depth + 1), selection_mode="multi", key=key(name), persist_state="session")
+
+
+def toggle(name: str, item) -> None:
+    """Take a patch or a head away, or give it back."""
+    st.session_state[key(name)] = st.session_state.get(key(name), frozenset()) ^ {item}
+
+
+def hide(patches) -> None:
+    st.session_state[key("patches")] = frozenset(patches)
+
+
+def put_back() -> None:
+    for name in SWITCHES:
+        st.session_state[key(name)] = False
+    for name in (*BLOCKS, "patches", "heads"):
+        st.session_state[key(name)] = frozenset() if name in ("patches", "heads") else []
