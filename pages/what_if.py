@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from vit.charts import colours, patches
+from vit.charts import colours, draw, patches
 from vit.charts import what_if as pictures
 from vit.ui import frame, models, parts, state, what_if
 
@@ -38,7 +38,7 @@ with switches:
     what_if.switches()
 with answer:
     st.html(f"<div data-testid='changed-answer' style='font-size:5rem;font-weight:700;line-height:1'>"
-            f"{after.prediction}</div>{pictures.bars(trace.probabilities, after.probabilities)}")
+            f"{after.prediction}</div>{draw.bars(after.probabilities, trace.probabilities)}")
     st.caption("Bars: with your changes. Marks: as it was.")
 
 what_if.blocks(config)

@@ -27,20 +27,3 @@ def heads(trace: ForwardTrace, off: Collection[tuple[int, int]]) -> np.ndarray:
     for layer, head in off:
         tiles[layer, head] = GONE
     return mosaic(tiles.reshape(-1, *tiles.shape[2:]), looks.shape[1])
-
-
-def bars(before: np.ndarray, after: np.ndarray) -> str:
-    """The probabilities after the change as bars, with a mark where they were before."""
-    winner = after.argmax()
-    rows = "".join(
-        f"<div style='display:flex;align-items:center;gap:.6rem;font-size:1.1rem;line-height:1.75rem"
-        f"{';font-weight:700' if label == winner else ''}'><span style='width:1ch'>{label}</span>"
-        "<span style='flex:1;position:relative;background:#8a94a633;border-radius:3px;height:1.1rem'>"
-        f"<span style='display:block;height:100%;border-radius:3px;width:{now:.2%};"
-        f"background:{'#e0701a' if label == winner else '#e0a26a'}'></span>"
-        f"<span style='position:absolute;top:-.15rem;height:1.4rem;width:3px;left:calc({was:.2%} - 1px);"
-        "background:currentColor'></span></span>"
-        f"<span style='width:4.2rem;text-align:right;font-variant-numeric:tabular-nums'>{now:.1%}</span></div>"
-        for label, (was, now) in enumerate(zip(before, after, strict=True))
-    )
-    return f"<div role='img' aria-label='probability of each class, before and after'>{rows}</div>"

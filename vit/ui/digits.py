@@ -89,7 +89,7 @@ def answer(view) -> None:
     colour = "inherit" if view.sure else colours.CALM
     st.html(
         f"<div data-testid='answer' style='font-size:6.5rem;font-weight:700;line-height:1;color:{colour}'>{digit}</div>"
-        f"<div style='font-size:1.2rem;margin-bottom:.5rem'>{comment}</div>{draw.bars(view.trace.probabilities, digit)}"
+        f"<div style='font-size:1.2rem;margin-bottom:.5rem'>{comment}</div>{draw.bars(view.trace.probabilities)}"
     )
 
 
