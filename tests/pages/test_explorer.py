@@ -3,8 +3,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import PATH
-from vit import drawing
-from vit.config import PRESETS, ViTConfig
+from vit import checkpoints, drawing, runs, worker
+from vit.config import PRESETS, TrainConfig, ViTConfig
 from vit.interventions import PositionsOff
 from vit.trace import trace_image
 
@@ -39,6 +39,26 @@ def test_the_page_names_what_the_model_says(shipped, open_app):
     model = shipped(SMALL)
     expected = trace_image(model, drawing.from_code(SEVEN).image())
     assert f"It reads a **{expected.prediction}**" in words(open_app(d=SEVEN))
+
+
+def press(visitor, label):
+    next(button for button in visitor.button if button.label == label).click().run()
+
+
+def open_about(model_id):
+    return words(AppTest.from_string(f"from vit.ui import about\nabout.show({model_id!r})", default_timeout=60).run())
+
+
+def test_each_model_tells_how_it_came_to_be(tmp_path, monkeypatch):
+    story = checkpoints.story(checkpoints.SHIPPED["explorer"])
+    assert "1,992,970 weights" in open_about("explorer")
+    assert f"**{story['test_accuracy']:.2%}** of the 10,000 test images" in open_about("explorer")
+    assert "it has learned nothing" in open_about("untrained")
+    monkeypatch.setenv("PATCHWISE_RUNS", str(tmp_path))
+    config = TrainConfig(model=SMALL, train_images=32, batch_size=16, epochs=1, validation_images=100, flips=True)
+    folder = runs.create(config)
+    worker.Worker(folder).work()
+    assert "after epoch 1 on MNIST, half of the images mirrored" in open_about(f"run:{folder.name}/epoch-0001")
 
 
 def test_the_answer_without_positions_is_measured(shipped, open_app):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from tests.pages.test_explorer import SEVEN, SMALL, words
+from tests.pages.test_explorer import SEVEN, SMALL, press, words
 from vit import drawing
 from vit import interventions as what
 from vit.trace import trace_image
@@ -40,7 +40,7 @@ def test_blocks_patches_and_heads_combine(shipped, open_app):
     assert "2 patches hidden, 5 heads off, 1 MLP off" in words(page)
     probes = what.MaskPatches((5, 9)), what.HeadsOff({0: (0, 1, 2, 3), 1: (2,)}), what.MlpOff((2,))
     assert expected(model, *probes) in words(page)
-    next(button for button in page.button if button.label == "Put all back").click().run()
+    press(page, "Put all back")
     assert "Take something away" in words(page)
 
 

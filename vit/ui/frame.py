@@ -10,7 +10,7 @@ import streamlit as st
 from vit import data
 from vit.charts import colours, patches
 from vit.drawing import Drawing
-from vit.ui import models, state, tour
+from vit.ui import about, models, state, tour
 
 if TYPE_CHECKING:
     from vit.config import ViTConfig
@@ -226,6 +226,8 @@ def choose_model() -> None:
     st.session_state.model_widget = now
     st.selectbox("model", opened, key="model_widget", format_func=models.name_of,
                  on_change=lambda: state.choose(model=st.session_state.model_widget))
+    if st.button("About this model", type="tertiary", icon=":material/info:"):
+        about.show(now)
 
 
 def selector(name: str, config: "ViTConfig") -> None:

@@ -1,0 +1,40 @@
+"""What a model is and how it came to be, told by the story that lies with its weights."""
+
+import streamlit as st
+
+from vit import data
+from vit.charts import learning
+from vit.ui import models, parts
+
+
+@st.dialog("About this model", width="medium")
+def show(model_id: str) -> None:
+    try:
+        model, story = models.load(model_id)
+    except (ValueError, FileNotFoundError) as error:
+        st.warning(str(error))
+        return
+    config = model.config
+    st.markdown(
+        f"**{models.name_of(model_id)}** has **{config.parameters:,} weights**: {config.depth} blocks of "
+        f"{config.heads} heads, vectors of D = {config.width} numbers, {config.patches} patches of "
+        f"{config.patch_size} x {config.patch_size} pixels."
+    )
+    if "epochs" in story:
+        epochs = story["epochs"]
+        st.markdown(
+            f"It learned from MNIST's training images in {len(epochs)} epochs, never from mirrored ones. It reads "
+            f"**{story['test_accuracy']:.2%}** of the 10,000 test images, which it has not learned from, and says "
+            f"“not sure” below {story['unsure_below']:.0%}."
+        )
+        parts.chart(learning.accuracy_by_epoch(epochs), key="about_epochs",
+                    alt="accuracy on training and validation images after each epoch")
+        st.caption("Training images are bent, and most are shown only in part, so they are harder to read than the "
+                   "validation images. How to train it again: assets/README.md.")
+    elif "run" in story:
+        flips = "half of the images mirrored" if story["flips"] else "no image mirrored"
+        st.markdown(f"It comes from a run on this server, after epoch {story['epoch']} on "
+                    f"{data.TITLES[story['dataset']]}, {flips}. It reads **{story['validation_accuracy']:.2%}** of the "
+                    "validation images.")
+    else:
+        st.markdown("Its weights are random: it has learned nothing. What you see in it is what training starts from.")
