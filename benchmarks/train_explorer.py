@@ -48,7 +48,7 @@ CYCLES = [
     Cycle(6e-4, [
         *[Epoch((16, 22), mildest=0.2, taught=0.6)] * 5,
         *[Epoch((22, 49), mildest=0.2, taught=0.6)] * 3,
-        *[Epoch((49,), mildest=0.1, taught=0.6)] * 2,
+        *[Epoch((49,), mildest=0.1, taught=0.6)] * 3,
     ]),
 ]  # fmt: skip
 EPOCHS = [epoch for cycle in CYCLES for epoch in cycle.epochs]

@@ -158,7 +158,8 @@ def test_clicking_a_patch_shows_its_numbers(page, app_url, model):
     settled(page)
     trace = trace_image(model, drawing.from_code("s0").image())
     formula = page.locator(".katex-mathml annotation", has_text="x_p^{18} =").text_content()
-    shown = [float(number) for number in re.findall(r"-?\d+\.\d+", formula)]
+    vector = formula.split("x_p^{18} =")[1].split(r"\end{bmatrix}")[0]
+    shown = [float(number) for number in re.findall(r"-?\d+\.\d+", vector)]
     assert shown == pytest.approx(np.round(trace.patches[17], 2).tolist(), abs=1e-6)
 
 
