@@ -180,7 +180,7 @@ def test_a_worker_that_dies_early_tells_its_last_words(tmp_path):
 def test_on_the_command_line_ctrl_c_leaves_a_resumable_run(root):
     folder = root / "long"
     command = [sys.executable, "-m", "vit.worker", str(folder), "--threads", "1"]
-    new = ["--preset", "quick", "--set", "train_images=640", "epochs=2", "validation_images=100"]
+    new = ["--preset", "quick", "--set", "train_images=640", "batch_size=32", "epochs=2", "validation_images=100"]
     first = subprocess.Popen([*command, *new], cwd=PROJECT, stdout=subprocess.PIPE, text=True)
     wait_for(lambda: (folder / "metrics.jsonl").exists() and steps_of(folder))
     first.send_signal(signal.SIGINT)
