@@ -22,8 +22,8 @@ def without_positions() -> tuple[str, str]:
     return "yes" if same else "no", (
         "It gets the same patches as a heap, in no order. "
         + (f"{view.confidence:.1%} become {lost.probabilities.max():.1%}." if same else
-           f"It reads a {lost.prediction} with {lost.probabilities.max():.1%}, and leaves "
-           f"{lost.probabilities[trace.prediction]:.1%} of the {view.confidence:.1%} to {trace.prediction}.")
+           f"It reads a {lost.prediction} with {lost.probabilities.max():.1%}, and gives {trace.prediction} "
+           f"{lost.probabilities[trace.prediction]:.1%} instead of {view.confidence:.1%}.")
     )
 
 
