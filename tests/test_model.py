@@ -178,6 +178,22 @@ def test_a_probe_that_only_looks_changes_nothing(small_model):
     torch.testing.assert_close(small_model(images, untouched), small_model(images), rtol=0, atol=0)
 
 
+def test_training_skips_only_what_the_head_does_not_read(small_model):
+    images, labels = random_images(small_model.config), torch.tensor([3, 7])
+    outputs, gradients = [], []
+    small_model.blocks[-1].register_forward_hook(lambda block, inputs, output: outputs.append(output))
+    small_model.train()
+    for probe in (None, untouched):
+        small_model.zero_grad()
+        F.cross_entropy(small_model(images, probe), labels).backward()
+        gradients.append({name: parameter.grad for name, parameter in small_model.named_parameters()})
+    unseen, watched = outputs
+    assert unseen.shape[1] == 1
+    assert watched.shape[1] == small_model.config.tokens
+    torch.testing.assert_close(unseen, watched[:, :1], rtol=0, atol=1e-6)
+    torch.testing.assert_close(*gradients, rtol=0, atol=1e-6)
+
+
 @torch.inference_mode()
 def test_what_a_probe_gives_back_is_what_the_model_goes_on_with(small_model):
     """Each value replaced by random numbers must change the logits: none is computed only to be shown."""
@@ -232,7 +248,7 @@ def test_dropout_acts_in_training_alone(lively):
     assert torch.equal(model(images), model(images))
     undropped = VisionTransformer(ViTConfig(patch_size=7, width=32, depth=2, heads=4))
     undropped.load_state_dict(model.state_dict())
-    assert torch.equal(undropped.train()(images), model(images))
+    assert torch.equal(undropped.train()(images, untouched), model(images))
 
 
 def test_dropout_leaves_the_share_that_it_should(lively):

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from vit.config import ViTConfig
 
 Probe = Callable[[str, int | None, Tensor], Tensor]
+ALL, CLS = slice(None), slice(1)  # which tokens
 
 
 def untouched(name: str, block: int | None, value: Tensor) -> Tensor:
@@ -66,11 +67,11 @@ class MultiHeadSelfAttention(nn.Module):
     def split(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (B, h, N+1, d_k)
 
-    def forward(self, x: Tensor, probe: Probe, block: int) -> Tensor:
-        q = probe("q", block, self.split(self.W_q(x)))
+    def forward(self, x: Tensor, probe: Probe, block: int, asking: slice = ALL) -> Tensor:
+        q = probe("q", block, self.split(self.W_q(x[:, asking])))
         k = probe("k", block, self.split(self.W_k(x)))
         v = probe("v", block, self.split(self.W_v(x)))
-        scores = probe("scores", block, (q * self.scale) @ k.transpose(-2, -1))  # (B, h, N+1, N+1)
+        scores = probe("scores", block, (q * self.scale) @ k.mT)  # (B, h, N+1, N+1)
         pattern = probe("pattern", block, scores.softmax(dim=-1))
         heads = probe("heads", block, pattern @ v)  # (B, h, N+1, d_k)
         return self.out_proj(heads.transpose(1, 2).flatten(2))  # (B, N+1, D)
@@ -90,16 +91,16 @@ class TransformerBlock(nn.Module):
         self.contract = nn.Linear(config.mlp_width, config.width)
         self.dropout = nn.Dropout(config.dropout)
 
-    def msa(self, x: Tensor, probe: Probe, block: int) -> Tensor:
-        return probe("attn_out", block, self.dropout(self.attention(x, probe, block)))
+    def msa(self, x: Tensor, probe: Probe, block: int, asking: slice) -> Tensor:
+        return probe("attn_out", block, self.dropout(self.attention(x, probe, block, asking)))
 
     def mlp(self, x: Tensor, probe: Probe, block: int) -> Tensor:
         hidden = probe("mlp_hidden", block, self.activation(self.expand(x)))  # (B, N+1, M)
         return probe("mlp_out", block, self.dropout(self.contract(self.dropout(hidden))))  # (B, N+1, D)
 
-    def forward(self, z: Tensor, probe: Probe, block: int) -> Tensor:
+    def forward(self, z: Tensor, probe: Probe, block: int, asking: slice = ALL) -> Tensor:
         z = probe("resid_pre", block, z)
-        z = z + self.msa(probe("ln1", block, self.norm1(z)), probe, block)
+        z = z[:, asking] + self.msa(probe("ln1", block, self.norm1(z)), probe, block, asking)
         z = probe("resid_mid", block, z)
         z = z + self.mlp(probe("ln2", block, self.norm2(z)), probe, block)
         return probe("resid_post", block, z)
@@ -132,9 +133,11 @@ class VisionTransformer(nn.Module):
         if images.dim() != 4 or images.shape[1:] != expected:
             raise ValueError(f"This model reads images of shape (B, {', '.join(map(str, expected))}), "
                              f"not {tuple(images.shape)}.")
+        unseen = self.training and probe is None
         probe = probe or untouched
         z = probe("tokens", None, self.dropout(self.embedding(images, probe)))  # (B, N+1, D)
         for number, block in enumerate(self.blocks):
-            z = block(z, probe, number)
+            # The head reads CLS alone: where nobody looks, the last block need not work for the others.
+            z = block(z, probe, number, CLS if unseen and number == config.depth - 1 else ALL)
         y = probe("cls_out", None, self.norm(z[:, 0]))  # (4)  y = LN(z_L⁰), (B, D)
         return probe("logits", None, self.head(y))  # (B, classes)
