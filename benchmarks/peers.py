@@ -19,7 +19,7 @@ def torchvision_vit(config: ViTConfig) -> nn.Module:
 
 
 def timm_vit(config: ViTConfig) -> nn.Module:
-    import_torchvision()  # timm imports it too, and may not find a way
+    import_torchvision()  # timm imports it too
     from timm.models import VisionTransformer
 
     return VisionTransformer(
@@ -30,6 +30,7 @@ def timm_vit(config: ViTConfig) -> nn.Module:
 
 
 def lucidrains_vit(config: ViTConfig) -> nn.Module:
+    import_torchvision()  # vit_pytorch imports it too
     from vit_pytorch import ViT
 
     return ViT(

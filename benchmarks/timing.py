@@ -1,46 +1,62 @@
 """Contestants timed in turns, so that whatever else the machine does falls on all of them alike."""
 
 import argparse
-import os
-import sys
+import multiprocessing
 import time
 from collections.abc import Callable
+from multiprocessing.connection import Connection
 from statistics import median
 
 import torch
 
-KEEP_MEMORY = {
-    "MALLOC_MMAP_THRESHOLD_": str(2**30),
-    "MALLOC_TRIM_THRESHOLD_": str(2**33),
-    "MALLOC_TOP_PAD_": str(2**28),
-}
+from vit.worker import keep_memory
 
 
 def parse(description: str, rounds: int) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--rounds", type=int, default=rounds, help="turns of each contestant")
     parser.add_argument("--threads", type=int, default=1, help="threads of torch")
-    parser.add_argument(
-        "--keep-memory", action="store_true",
-        help="let glibc keep freed memory for all contestants, instead of asking for it again at every step",
-    )
     arguments = parser.parse_args()
-    if arguments.keep_memory and not KEEP_MEMORY.items() <= os.environ.items():
-        # glibc reads these only when a process starts.
-        os.execve(sys.executable, sys.orig_argv, os.environ | KEEP_MEMORY)
     torch.set_num_threads(arguments.threads)
-    print(f"torch {torch.__version__}, {arguments.threads} threads, {arguments.rounds} rounds, "
-          f"freed memory {'kept' if arguments.keep_memory else 'as glibc has it'}\n")
+    print(f"torch {torch.__version__}, {arguments.threads} threads, {arguments.rounds} rounds\n")
     return arguments
 
 
-def take_turns(contestants: dict[str, Callable[[], object]], rounds: int, warm_up: int = 3) -> dict:
+def take_turns(
+    contestants: dict[str, Callable[[], object]], rounds: int, warm_up: int = 3, rest: float = 0.0
+) -> dict[str, float]:
     """The median time of a call of each, in seconds."""
     times: dict[str, list[float]] = {name: [] for name in contestants}
     for turn in range(warm_up + rounds):
         for name, call in contestants.items():
+            time.sleep(rest)
             start = time.perf_counter()
             call()
             if turn >= warm_up:
                 times[name].append(time.perf_counter() - start)
     return {name: median(values) for name, values in times.items()}
+
+
+class Elsewhere:
+    """A call that is made in a process of its own, whose memory is either kept between calls or left to the system."""
+
+    def __init__(self, build: Callable[..., Callable[[], object]], *arguments, memory_kept: bool):
+        self._pipe, theirs = multiprocessing.Pipe()
+        context = multiprocessing.get_context("spawn")
+        settings = (torch.get_num_threads(), memory_kept)
+        context.Process(target=_obey, args=(theirs, settings, build, arguments), daemon=True).start()
+
+    def __call__(self) -> None:
+        self._pipe.send("go")
+        self._pipe.recv()
+
+
+def _obey(pipe: Connection, settings: tuple[int, bool], build: Callable, arguments: tuple) -> None:
+    threads, memory_kept = settings
+    torch.set_num_threads(threads)
+    if memory_kept:
+        keep_memory()
+    call = build(*arguments)
+    while pipe.recv():
+        call()
+        pipe.send("done")

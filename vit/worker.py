@@ -7,6 +7,7 @@ Ctrl-C saves, and the same command goes on.
 
 import argparse
 import contextlib
+import ctypes
 import errno
 import io
 import json
@@ -332,6 +333,15 @@ def step_back() -> None:
         Path("/proc/self/autogroup").write_text("10")  # where Linux shares its time among sessions
 
 
+def keep_memory() -> None:
+    """Have the C library keep what a step frees: the next step needs as much, and fresh pages cost their clearing."""
+    MMAP_THRESHOLD, TRIM_THRESHOLD = -3, -1  # glibc's numbers for these
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # other libraries have no mallopt
+        mallopt = ctypes.CDLL(None).mallopt
+        mallopt(MMAP_THRESHOLD, 2**25)  # its largest
+        mallopt(TRIM_THRESHOLD, 2**31 - 1)
+
+
 def warm_up() -> None:
     """Do once, before there is a run, what a first step would wait for: data, and what torch loads late."""
     tiny = ViTConfig(patch_size=14, width=4, depth=1, heads=1)
@@ -351,6 +361,7 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="for a new run")
     parser.add_argument("--heartbeat", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    keep_memory()
     if arguments.heartbeat:
         step_back()
         folder = wait_for_a_run()
