@@ -21,8 +21,10 @@ from benchmarks.teacher import opinion, teacher
 from vit import checkpoints, data
 from vit.config import PRESETS
 from vit.model import VisionTransformer
+from vit.worker import keep_memory
 
 SEED = 0
+ALL = PRESETS["article"].patches
 WARM_UP_STEPS, WEIGHT_DECAY, AVERAGING = 1000, 0.05, 0.998
 
 
@@ -41,14 +43,18 @@ class Cycle(NamedTuple):
 CYCLES = [
     Cycle(1e-3, [
         Epoch((16,), restyled=False),
-        *[Epoch((16, 22, 22, 49), restyled=False)] * 7,
-        *[Epoch((16, 22, 22, 49))] * 2,
-        *[Epoch((22, 49))] * 2,
+        *[Epoch((16, 22, 22, ALL), restyled=False)] * 7,
+        *[Epoch((16, 22, 22, ALL))] * 2,
+        *[Epoch((22, ALL))] * 2,
     ]),
     Cycle(6e-4, [
         *[Epoch((16, 22), mildest=0.2, taught=0.6)] * 5,
-        *[Epoch((22, 49), mildest=0.2, taught=0.6)] * 3,
-        *[Epoch((49,), mildest=0.1, taught=0.6)] * 3,
+        *[Epoch((22, ALL), mildest=0.2, taught=0.6)] * 3,
+        *[Epoch((ALL,), mildest=0.1, taught=0.6)] * 3,
+    ]),
+    Cycle(5e-4, [
+        *[Epoch((22, ALL), mildest=0.1, taught=0.8)] * 3,
+        *[Epoch((ALL,), mildest=0.1, taught=0.8)] * 7,
     ]),
 ]  # fmt: skip
 EPOCHS = [epoch for cycle in CYCLES for epoch in cycle.epochs]
@@ -60,6 +66,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
+    keep_memory()
 
     lessons = Lessons(SEED)
     guide = teacher(arguments.folder, lessons, SEED)
@@ -72,7 +79,7 @@ def main():
 def train_epoch(run: "Run", number: int, lessons: Lessons, guide: nn.Module) -> None:
     epoch = EPOCHS[number]
     generator = Generator().manual_seed(SEED * 1000 + number)  # of its own, so that a resumed run is the same run
-    probes = itertools.cycle([keep_patches(count, generator) for count in epoch.patches_kept])
+    probes = itertools.cycle([keep_patches(count, generator) if count < ALL else None for count in epoch.patches_kept])
     start, losses, correct = time.time(), [], 0
     for step, (images, targets, labels) in enumerate(lessons.epoch(generator, epoch.mildest, epoch.restyled)):
         run.set_rate(number * run.steps_per_epoch + step)
