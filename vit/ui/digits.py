@@ -41,9 +41,8 @@ def steps() -> None:
     """From the canvas to 28x28, in pictures."""
     pictures = step_pictures()
     if not pictures:
-        st.markdown("#### From pen to pixels")
-        st.markdown("Your ink is cropped, scaled and centred, as the makers of MNIST did with theirs. "
-                    "The pictures appear here.")
+        st.markdown("#### From pen to pixels\nYour ink is cropped, scaled and centred, as the makers of MNIST did "
+                    "with theirs. The pictures appear here.")
         return
     figures = "".join(step_figure(name, image) for name, image in pictures.items())
     st.html(f"<div style='display:grid;grid-template-columns:1fr 1fr;gap:.8rem'>{figures}</div>")
