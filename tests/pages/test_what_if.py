@@ -63,6 +63,31 @@ def test_a_smaller_model_forgets_what_it_does_not_have(page, shipped):
     assert "1 patch hidden, 1 head off, 1 MLP off" in words(page)
 
 
+def test_a_link_brings_back_what_was_taken_away(shipped, open_app):
+    shipped(SMALL)
+    off = "positions,causal,patch4,patch10,head1.2,attention3,mlp2"
+    visitor = open_app("what_if", d=SEVEN, off=off)
+    assert not visitor.exception
+    assert "2 patches hidden, no positions, 5 heads off, 1 MLP off, GPT's mask" in words(visitor)
+
+
+def test_the_address_tells_what_is_taken_away(shipped, open_app):
+    shipped(SMALL)
+    visitor = open_app(d=SEVEN, off="mlp2,patch4")
+    assert not visitor.warning
+    assert visitor.query_params["off"] == "patch4,mlp2"
+    assert "off" not in open_app(d=SEVEN, off="").query_params
+
+
+@pytest.mark.parametrize("off", ["", "patch0", "patch99999", "head1", "mlp2,mlp2,<b>", "positions;"])
+def test_a_link_that_takes_away_nonsense_is_answered_politely(shipped, open_app, off):
+    shipped(SMALL)
+    assert "does not exist. The rest is as it asks." in open_app(d=SEVEN, off=off).warning[0].value
+    visitor = open_app("what_if", d=SEVEN, off=off)
+    assert not visitor.exception
+    assert ("1 MLP off" in words(visitor)) == ("mlp" in off)
+
+
 def test_without_positions_the_order_does_not_matter(shipped):
     model, image = shipped(SMALL), drawing.from_code(SEVEN).image()
     heap, shuffled = (trace_image(model, image, what.PositionsOff(), *more) for more in ((), (what.ShufflePatches(1),)))

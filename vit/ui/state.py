@@ -7,7 +7,7 @@ import streamlit as st
 
 from vit import drawing as drawings
 from vit.drawing import Drawing
-from vit.ui import models
+from vit.ui import models, what_if
 
 HIDEABLE = ("sidebar", "tour", "share", "stepper", "try", "quiz", "maths")
 COUNTED = ("layer", "head", "token")
@@ -61,6 +61,8 @@ def restore() -> None:
             choose(**{name: max(0, int(asked[name]) - (name != "token"))})
         else:
             notice(f"The link asks for a {name} that does not exist. You start with the first.")
+    if "off" in asked and not what_if.restore(asked["off"]):
+        notice("The link takes something away that does not exist. The rest is as it asks.")
     st.session_state.restored = True  # last: a run that is cut off before this begins anew
 
 
@@ -84,6 +86,7 @@ def link_parameters() -> dict[str, str]:
         "layer": str(now.layer + 1) if now.layer else "",
         "head": str(now.head + 1) if now.head else "",
         "token": str(now.token) if now.token else "",
+        "off": what_if.as_code(),
         "hide": ",".join(sorted(now.hidden)),
     }
     return {name: value for name, value in parameters.items() if value}
@@ -92,7 +95,7 @@ def link_parameters() -> dict[str, str]:
 def write_url() -> None:
     """Keep the address bar true, so that a reload or a copied address brings everything back."""
     wanted = link_parameters()
-    for name in ("d", "model", *COUNTED, "hide"):
+    for name in ("d", "model", *COUNTED, "off", "hide"):
         if name in wanted:
             if st.query_params.get(name) != wanted[name]:
                 st.query_params[name] = wanted[name]

@@ -1,5 +1,7 @@
 """What a visitor has taken away from the model, and the switches to do so."""
 
+import re
+from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
 import streamlit as st
@@ -16,6 +18,10 @@ SWITCHES = {
     "causal": ("GPT's mask", "Each token sees only itself and those before it. CLS is the first."),
 }
 BLOCKS = {"attention": "attention off, by block", "mlp": "MLP off, by block"}
+
+
+COUNT = r"([1-9]\d{0,3})"
+IN_A_LINK = re.compile(rf"patch{COUNT}|head{COUNT}\.{COUNT}|(attention|mlp){COUNT}")
 
 
 class Change(NamedTuple):
@@ -99,7 +105,34 @@ def hide(patches) -> None:
 
 
 def put_back() -> None:
-    for name in SWITCHES:
-        st.session_state[key(name)] = False
-    for name in (*BLOCKS, "patches", "heads"):
-        st.session_state[key(name)] = frozenset() if name in ("patches", "heads") else []
+    take_away(frozenset(), frozenset(), frozenset(), {name: set() for name in BLOCKS})
+
+
+def take_away(switched: Collection[str], patches: Collection, heads: Collection, blocks: dict[str, Collection]) -> None:
+    kept = st.session_state
+    kept.update({key(name): name in switched for name in SWITCHES})
+    kept.update({key(name): sorted(blocks[name]) for name in BLOCKS})
+    kept.update({key("patches"): frozenset(patches), key("heads"): frozenset(heads)})
+
+
+def as_code() -> str:
+    """What is taken away, as it stands in a link, where all is counted from 1."""
+    kept = st.session_state
+    items = [name for name in SWITCHES if is_on(name)]
+    items += [f"patch{patch + 1}" for patch in sorted(kept.get(key("patches"), ()))]
+    items += [f"head{layer + 1}.{head + 1}" for layer, head in sorted(kept.get(key("heads"), ()))]
+    items += [f"{name}{block}" for name in BLOCKS for block in sorted(kept.get(key(name)) or ())]
+    return ",".join(items)
+
+
+def restore(code: str) -> bool:
+    """Take away what a link says, as far as it makes sense; whether all of it does."""
+    items = code.split(",")
+    found = [match for item in items if (match := IN_A_LINK.fullmatch(item))]
+    take_away(
+        [item for item in items if item in SWITCHES],
+        [int(match[1]) - 1 for match in found if match[1]],
+        [(int(match[2]) - 1, int(match[3]) - 1) for match in found if match[2]],
+        {name: {int(match[5]) for match in found if match[4] == name} for name in BLOCKS},
+    )
+    return all(item in SWITCHES or IN_A_LINK.fullmatch(item) for item in items)
