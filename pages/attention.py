@@ -33,8 +33,8 @@ with over_digit:
 
 panels = {
     "One pair": attention_panels.one_pair, "Whole pattern": attention_panels.whole_pattern,
-    "All heads": attention_panels.all_heads, "Why √d_k": attention_panels.why_scaling,
-    "GPT's mask": attention_panels.causal_mask,
+    "All heads": attention_panels.all_heads, "What counts": attention_panels.what_counts,
+    "Why √d_k": attention_panels.why_scaling, "GPT's mask": attention_panels.causal_mask,
 }
 shown = st.segmented_control("Look closer", panels, default="One pair", required=True, key="attention_panel")
 panels[shown](view)

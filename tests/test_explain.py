@@ -156,6 +156,46 @@ def test_what_a_mask_hides_stays_hidden_without_scaling(small_model, digit):
     assert unscaled.entropy[0] == 0  # CLS sees itself only
 
 
+# Which patches the answer stands on
+
+
+def test_rollout_follows_every_path_from_token_to_cls(trace):
+    T, blocks = len(trace.tokens), [block.pattern.mean(0) for block in trace.blocks]
+    reached = np.zeros(T)
+
+    def walk(token, depth, share):
+        if depth < 0:
+            reached[token] += share
+        elif share > 1e-7:
+            walk(token, depth - 1, share / 2)
+            for other in range(T):
+                walk(other, depth - 1, share / 2 * blocks[depth][token, other])
+
+    walk(0, len(blocks) - 1, 1.0)
+    np.testing.assert_allclose(explain.rollout(trace), reached, atol=1e-3)
+    assert explain.rollout(trace).sum() == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize("at_once", [5, 49])
+def test_occlusion_is_what_hiding_each_patch_alone_does(trace, small_model, digit, monkeypatch, at_once):
+    monkeypatch.setattr(explain, "PASSES_AT_ONCE", at_once)
+    answer = trace.prediction
+    expected = [
+        trace.probabilities[answer] - trace_image(small_model, digit, MaskPatches((patch,))).probabilities[answer]
+        for patch in range(len(trace.patches))
+    ]
+    lost = explain.occlusion(trace, small_model)
+    np.testing.assert_allclose(lost, expected, atol=1e-6)
+    assert np.ptp(lost) > 1e-4
+
+
+def test_the_same_order_is_1_whatever_the_values():
+    a = np.array([0.1, 5.0, -2.0, 7.0])
+    assert explain.same_order(a, np.exp(a)) == pytest.approx(1)
+    assert explain.same_order(a, -a) == pytest.approx(-1)
+    assert explain.same_order(np.array([1, 2, 3, 4]), np.array([2, 1, 4, 3])) == pytest.approx(0.6)
+
+
 # Embedding
 
 

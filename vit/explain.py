@@ -155,6 +155,41 @@ def scaling_effect(block: BlockTrace, head: int) -> tuple[Attended, Attended]:
     return attended(products / sqrt(q.shape[-1])), attended(products)
 
 
+# Which patches the answer stands on
+
+PASSES_AT_ONCE = 49
+
+
+def rollout(trace: ForwardTrace) -> np.ndarray:
+    """What reaches CLS from each token through all blocks, if a block hands on half of what a token holds and half of
+    what its heads look at on average (Abnar and Zuidema, 2020): (T,), sums to 1."""
+    itself = np.eye(len(trace.tokens))
+    reached = itself
+    for block in trace.blocks:
+        reached = (itself + block.pattern.mean(0, dtype=float)) / 2 @ reached
+    return reached[0]
+
+
+def occlusion(trace: ForwardTrace, model: VisionTransformer) -> np.ndarray:
+    """How much probability the answer loses when nobody can look at a patch: (N,), one forward pass for each."""
+    alone = torch.eye(len(trace.tokens), dtype=torch.bool)[1:, None, None]  # (N, 1, 1, T)
+    image, left = normalise(trace.image[None]), []
+    for hidden in alone.split(PASSES_AT_ONCE):
+
+        def hide(name, block, value, hidden=hidden):
+            return value.masked_fill(hidden, -torch.inf) if name == "scores" else value
+
+        with torch.inference_mode():
+            left.append(model(image.expand(len(hidden), -1, -1, -1), hide).softmax(-1)[:, trace.prediction])
+    return float(trace.probabilities[trace.prediction]) - torch.cat(left).numpy().astype(float)
+
+
+def same_order(a: np.ndarray, b: np.ndarray) -> float:
+    """Spearman's rank correlation: 1 if both put the patches in the same order, −1 in the opposite one."""
+    ranks = [np.argsort(np.argsort(values)) for values in (a, b)]
+    return float(np.corrcoef(*ranks)[0, 1])
+
+
 # Embedding
 
 

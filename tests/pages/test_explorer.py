@@ -5,7 +5,7 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.conftest import PATH
 from vit import checkpoints, drawing, runs, worker
 from vit.config import PRESETS, TrainConfig, ViTConfig
-from vit.interventions import PositionsOff
+from vit.interventions import MaskPatches, PositionsOff
 from vit.trace import trace_image
 
 SMALL = ViTConfig(patch_size=7, width=32, depth=3, heads=4)
@@ -39,6 +39,26 @@ def test_the_page_names_what_the_model_says(shipped, open_app):
     model = shipped(SMALL)
     expected = trace_image(model, drawing.from_code(SEVEN).image())
     assert f"It reads a **{expected.prediction}**" in words(open_app(d=SEVEN))
+
+
+@pytest.mark.parametrize("panel", ["One pair", "Whole pattern", "All heads", "What counts", "Why √d_k", "GPT's mask"])
+@pytest.mark.parametrize("config", [SMALL, PRESETS["cifar"]])
+def test_every_panel_about_attention_opens(shipped, open_app, panel, config):
+    shipped(config)
+    visitor = open_app("attention", d=SEVEN, layer="2", head="2", token="3")
+    visitor.button_group(key="attention_panel").set_value(panel).run()
+    assert not visitor.exception
+
+
+def test_what_a_patch_counts_is_measured_by_hiding_it(shipped, open_app):
+    model, image = shipped(SMALL), drawing.from_code(SEVEN).image()
+    visitor = open_app("attention", d=SEVEN)
+    visitor.button_group(key="attention_panel").set_value("What counts").run()
+    assert not visitor.exception
+    whole = trace_image(model, image)
+    left = [trace_image(model, image, MaskPatches((patch,))).probabilities[whole.prediction] for patch in range(16)]
+    told = f"Without **patch {np.argmin(left) + 1}** the {whole.prediction} falls from {whole.probabilities.max():.1%} "
+    assert told + f"to {min(left):.1%}." in words(visitor)
 
 
 def press(visitor, label):

@@ -8,6 +8,8 @@ from vit.charts.embedding import mosaic
 from vit.explain import AllHeads
 from vit.trace import BlockTrace, ForwardTrace
 
+LOSSES = colours.signed(dark=True)  # on a digit, which lies on near-black in both themes
+
 
 def maps(trace: ForwardTrace, token: int) -> np.ndarray:
     """Where the token looks, in every head of every layer: (L, h, grid, grid), CLS left out."""
@@ -32,13 +34,22 @@ def head_labels(trace: ForwardTrace, token: int) -> list[str]:
     ]
 
 
-def over_digit(image: np.ndarray, row: np.ndarray, size: int = 8) -> np.ndarray:
+def over_digit(image: np.ndarray, row: np.ndarray) -> np.ndarray:
     """Attention as light on the digit: ink stays visible, what is looked at glows."""
+    return on_ink(image, colours.paint(row[1:] / max(row[1:].max(), 1e-9), colours.WARM, 0, 1))
+
+
+def losses(image: np.ndarray, lost: np.ndarray, limit: float) -> np.ndarray:
+    """What the answer loses without each patch, over the digit."""
+    return on_ink(image, colours.paint(lost, LOSSES, -limit, limit))
+
+
+def on_ink(image: np.ndarray, tints: np.ndarray) -> np.ndarray:
+    """The image with a colour for each patch: (N, 3)."""
     grey = image if image.ndim == 2 else image.mean(-1)
-    grid = round((len(row) - 1) ** 0.5)
+    grid = round(len(tints) ** 0.5)
     side = len(grey) // grid
-    look = np.kron(row[1:].reshape(grid, grid) / max(row[1:].max(), 1e-9), np.ones((side, side)))
-    glow = colours.paint(look, colours.WARM, 0, 1).astype(float)
+    glow = tints.reshape(grid, grid, 3).repeat(side, axis=0).repeat(side, axis=1).astype(float)
     ink = grey[..., None] / 255
     mixed = glow * (1 - 0.45 * ink) + 255 * 0.45 * ink
     return mixed.clip(0, 255).astype(np.uint8)

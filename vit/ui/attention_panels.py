@@ -6,7 +6,7 @@ import streamlit as st
 from vit import explain
 from vit.charts import attention, colours, embedding
 from vit.charts.logits import latex_size
-from vit.ui import frame, parts
+from vit.ui import frame, models, parts, state
 
 
 def chosen_key(view) -> int:
@@ -167,6 +167,37 @@ def why_scaling(view) -> None:
                ["flatter", "sharper"],
                lambda: ("sharper" if raw.entropy.mean() < scaled.entropy.mean() else "flatter",
                         f"The mean entropy goes from {scaled.entropy.mean():.2f} to {raw.entropy.mean():.2f} bits."))
+
+
+def what_counts(view) -> None:
+    """Looking is not using: attention, what it adds up to over the blocks, and what hiding a patch really costs."""
+    trace, config = view.trace, view.config
+    lost = models.occlusion(state.get().model, view.drawing)
+    worst, limit = int(lost.argmax()), colours.limit_of(lost)
+    st.markdown("Which patches does the answer stand on? Two guesses from attention, and a measurement: each of the "
+                f"{config.patches} patches hidden in turn, so that nobody can look at it. Without "
+                f"**patch {worst + 1}** the {trace.prediction} falls from {view.confidence:.1%} to "
+                f"{view.confidence - lost[worst]:.1%}.")
+    guesses = {"CLS looks": (trace.blocks[-1].pattern[:, 0].mean(0), "last layer, mean of its heads"),
+               "Attention rollout": (explain.rollout(trace), "through all layers")}
+    *columns, last = st.columns(3, gap="medium")
+    for column, (title, (row, meaning)) in zip(columns, guesses.items(), strict=True):
+        with column:
+            st.markdown(f"**{title}** · {meaning}")
+            parts.grid_picture(
+                attention.over_digit(trace.image, row), config.grid, config.grid, key=f"counts_{title[:3]}", width=330,
+                alt=title, labels=[f"patch {i + 1}: {value:.1%}" for i, value in enumerate(row[1:])],
+                scale=(colours.WARM, 0, row[1:].max(), f"order agrees by {explain.same_order(row[1:], lost):.2f}"),
+            )
+    with last:
+        st.markdown(f"**Measured** · what the {trace.prediction} loses without it")
+        parts.grid_picture(
+            attention.losses(trace.image, lost, limit), config.grid, config.grid, key="counts_lost", width=330,
+            alt="what the answer loses without each patch",
+            labels=[f"patch {i + 1}: {100 * value:+.2f} points" for i, value in enumerate(-lost)],
+            scale=(attention.LOSSES, -limit, limit, "probability lost (red), won (blue)"),
+        )
+    st.caption("Order agrees: rank correlation with the measurement. 1 is the same order of patches, 0 is none.")
 
 
 def causal_mask(view) -> None:

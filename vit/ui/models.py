@@ -69,6 +69,14 @@ def trace(model_id: str, drawing: Drawing, *interventions):
     return _reader.submit(trace_image, model, image, *interventions).result()
 
 
+@st.cache_resource(max_entries=8, show_spinner="Hiding each patch in turn …")
+def occlusion(model_id: str, drawing: Drawing):
+    from vit import explain
+
+    model, _ = load(model_id)
+    return explain.occlusion(trace(model_id, drawing), model)
+
+
 def image_of(drawing: Drawing):
     """The 28x28 that the model reads; None if there is nothing to see on it."""
     found = ink_of(drawing)
