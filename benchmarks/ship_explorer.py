@@ -1,11 +1,13 @@
 """Turn a trained checkpoint into the one that ships: `python -m benchmarks.ship_explorer FOLDER`.
 
-FOLDER is what `benchmarks.train_explorer` has filled. Its last checkpoint gets the temperature (never one that
-sharpens) and the "not sure" threshold that suit the validation split; the test set is looked at only to report on it.
+FOLDER is what `benchmarks.train_explorer` has filled. The mean of the weights at the ends of its last two cycles gets
+the temperature (never one that sharpens) and the "not sure" threshold that suit the validation split; the test set is
+looked at only to report on it.
 """
 
 import argparse
 import copy
+import itertools
 import json
 from pathlib import Path
 
@@ -13,14 +15,17 @@ import numpy as np
 
 from benchmarks.calibration import best_temperature, expected_calibration_error, softmax, sure_from
 from benchmarks.report import logits_of
+from benchmarks.train_explorer import CYCLES
 from vit import checkpoints, data
+from vit.model import VisionTransformer
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     folder = parser.parse_args().folder
-    model = checkpoints.load(sorted(folder.glob("epoch-*.safetensors"))[-1])
+    ends = [*itertools.accumulate(len(cycle.epochs) for cycle in CYCLES)][-2:]
+    model = mean([checkpoints.load(folder / f"epoch-{end:02}.safetensors") for end in ends])
 
     images, labels = data.load("mnist", "validation")
     logits = logits_of(model, images)
@@ -40,6 +45,7 @@ def main():
     wrong = np.flatnonzero(test.argmax(1) != test_labels)
     story = {
         "epochs": [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()],
+        "mean_of_epochs": ends,
         "temperature": round(temperature, 4),
         "best_temperature_on_validation": round(best, 4),
         "unsure_below": round(sure_from(calibrated, labels), 4),
@@ -58,6 +64,13 @@ def main():
     most_certain_first = wrong[np.argsort(-test.max(1)[wrong])]
     (shipped.parent / "mistakes.json").write_text(json.dumps(most_certain_first.tolist()) + "\n")
     print(json.dumps({name: value for name, value in story.items() if name != "epochs"}, indent=1))
+
+
+def mean(models: list[VisionTransformer]) -> VisionTransformer:
+    """A model whose every weight is the mean of theirs."""
+    states = [model.state_dict() for model in models]
+    models[0].load_state_dict({name: sum(state[name] for state in states) / len(states) for name in states[0]})
+    return models[0]
 
 
 if __name__ == "__main__":

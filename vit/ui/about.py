@@ -21,9 +21,10 @@ def show(model_id: str) -> None:
         f"{config.patch_size} x {config.patch_size} pixels."
     )
     if "epochs" in story:
-        epochs = story["epochs"]
+        epochs, averaged = story["epochs"], " and ".join(map(str, story["mean_of_epochs"]))
         st.markdown(
-            f"It learned from MNIST's training images in {len(epochs)} epochs, never from mirrored ones. It reads "
+            f"It learned from MNIST's training images in {len(epochs)} epochs, never from mirrored ones; its weights "
+            f"are the mean of those after epochs {averaged}. It reads "
             f"**{story['test_accuracy']:.2%}** of the 10,000 test images, which it has not learned from, and says "
             f"“not sure” below {story['unsure_below']:.0%}."
         )
