@@ -27,7 +27,7 @@ def serve(folder: Path = PROJECT):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    with TemporaryDirectory() as runs:
+    with TemporaryDirectory(ignore_cleanup_errors=True) as runs:  # a worker may still be leaving
         server = subprocess.Popen(
             [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true",
              "--server.port", str(port), "--server.address", "127.0.0.1", "--server.fileWatcherType", "none"],
