@@ -150,7 +150,8 @@ def estimate(config: TrainConfig) -> str:
     work = config.epochs * (images + (glances + data.VALIDATION_SIZE) / 3)
     return (
         f"{config.model.parameters:,} weights, {config.epochs} epochs of {images:,} images: {at_most}about "
-        f"**{duration(work / speed)}** on this machine, where a twin learns {speed:,.0f} images a second."
+        f"**{duration(work / speed)}** on this machine if each twin has a core to itself; it then learns "
+        f"{speed:,.0f} images a second."
     )
 
 
