@@ -92,7 +92,8 @@ def switches() -> None:
 def blocks(config: "ViTConfig") -> None:
     for column, (name, label) in zip(st.columns(2), BLOCKS.items(), strict=True):
         st.session_state[key(name)] = [block + 1 for block in blocks_off(name, config)]
-        column.pills(label, range(1, config.depth + 1), selection_mode="multi", key=key(name), persist_state="session")
+        column.pills(label, range(1, config.depth + 1), selection_mode="multi", key=key(name), wrap=True,
+                     persist_state="session")
 
 
 def toggle(name: str, item) -> None:
