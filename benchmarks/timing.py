@@ -41,23 +41,21 @@ def take_turns(
 class Elsewhere:
     """A call that is made in a process of its own, whose memory is either kept between calls or left to the system."""
 
-    def __init__(self, build: Callable[..., Callable[[], object]], *arguments, memory_kept: bool):
+    def __init__(self, build: Callable[[], Callable[[], object]], memory_kept: bool):
         self._pipe, theirs = multiprocessing.Pipe()
         context = multiprocessing.get_context("spawn")
-        settings = (torch.get_num_threads(), memory_kept)
-        context.Process(target=_obey, args=(theirs, settings, build, arguments), daemon=True).start()
+        context.Process(target=_obey, args=(theirs, build, torch.get_num_threads(), memory_kept), daemon=True).start()
 
     def __call__(self) -> None:
         self._pipe.send("go")
         self._pipe.recv()
 
 
-def _obey(pipe: Connection, settings: tuple[int, bool], build: Callable, arguments: tuple) -> None:
-    threads, memory_kept = settings
+def _obey(pipe: Connection, build: Callable[[], Callable[[], object]], threads: int, memory_kept: bool) -> None:
     torch.set_num_threads(threads)
     if memory_kept:
         keep_memory()
-    call = build(*arguments)
+    call = build()
     with contextlib.suppress(EOFError):  # the race is over
         while pipe.recv():
             call()

@@ -5,6 +5,8 @@ process of its own: ours as `vit.worker` sets it up, with freed memory kept for 
 and as Python comes.
 """
 
+from functools import partial
+
 import torch
 import torch.nn.functional as F
 
@@ -20,10 +22,10 @@ SPINNING = 0.25  # seconds for which OpenMP's threads still look for work, in th
 
 def main():
     rounds = parse(__doc__, rounds=40).rounds
-    contestants = {("ours", True): Elsewhere(trainer, VisionTransformer, memory_kept=True)}
+    contestants = {("ours", True): Elsewhere(partial(trainer, VisionTransformer), memory_kept=True)}
     for name, build in PEERS.items():
         for kept in (True, False):
-            contestants[name, kept] = Elsewhere(trainer, build, memory_kept=kept)
+            contestants[name, kept] = Elsewhere(partial(trainer, build), memory_kept=kept)
     medians = take_turns(contestants, rounds, rest=SPINNING)
     print(f"{'batch of 32':14} {'memory':10} {'step':>10} {'images/s':>9} {'ours is':>9}")
     for (name, kept), seconds in medians.items():

@@ -57,7 +57,7 @@ def test_what_a_patch_counts_is_measured_by_hiding_it(shipped, open_app):
     assert not visitor.exception
     whole = trace_image(model, image)
     left = [trace_image(model, image, MaskPatches((patch,))).probabilities[whole.prediction] for patch in range(16)]
-    told = f"Without **patch {np.argmin(left) + 1}** the {whole.prediction} falls from {whole.probabilities.max():.1%} "
+    told = f"Without **patch {np.argmin(left) + 1}** the {whole.prediction} goes from {whole.probabilities.max():.1%} "
     assert told + f"to {min(left):.1%}." in words(visitor)
 
 

@@ -176,7 +176,7 @@ def what_counts(view) -> None:
     worst, limit = int(lost.argmax()), colours.limit_of(lost)
     st.markdown("Which patches does the answer stand on? Two guesses from attention, and a measurement: each of the "
                 f"{config.patches} patches hidden in turn, so that nobody can look at it. Without "
-                f"**patch {worst + 1}** the {trace.prediction} falls from {view.confidence:.1%} to "
+                f"**patch {worst + 1}** the {trace.prediction} goes from {view.confidence:.1%} to "
                 f"{view.confidence - lost[worst]:.1%}.")
     guesses = {"CLS looks": (trace.blocks[-1].pattern[:, 0].mean(0), "last layer, mean of its heads"),
                "Attention rollout": (explain.rollout(trace), "through all layers")}

@@ -224,7 +224,7 @@ def choose_model() -> None:
     if now not in opened:
         opened.append(now)
     st.session_state.model_widget = now
-    # Not a select box: a browser that opens the app for the first time would fetch 18 scripts for it, for pills 5.
+    # Not a select box: a browser that opens the app for the first time would fetch 21 scripts for it, for pills 5.
     st.pills("model", opened, key="model_widget", format_func=models.name_of, required=True,
              on_change=lambda: state.choose(model=st.session_state.model_widget))
     if st.button("About this model", type="tertiary", icon=":material/info:"):
