@@ -1,5 +1,6 @@
 """Drawing and walking through the app as a visitor does."""
 
+import base64
 import io
 import re
 
@@ -91,6 +92,25 @@ def test_a_stroke_begun_while_the_last_is_being_read_is_not_lost(page, app_url):
         xs, ys = np.array(stroke).T
         assert np.ptp(xs) > 120
         assert np.allclose(ys, 80 + 40 * row, atol=2)
+
+
+def test_nothing_is_asked_of_the_server_that_the_visitor_did_not_ask(page, app_url):
+    """A run that the page asks for by itself swallows a click on a link that is under way."""
+    asked = []
+    page.on("websocket", lambda socket: socket.on("framesent", lambda frame: asked.append(frame)))
+    page.goto(app_url)
+    expect(page.locator("canvas.upper-canvas")).to_be_visible()
+    page.wait_for_timeout(1000)
+    assert len(asked) == 1
+
+
+def test_a_picked_digit_lies_on_the_canvas(page, app_url):
+    page.goto(f"{app_url}/?d=s3")
+    expect(page.locator(".dc-container")).to_have_css("background-image", re.compile("^url"))
+    shown = page.locator(".dc-container").evaluate("element => getComputedStyle(element).backgroundImage")
+    picture = Image.open(io.BytesIO(base64.b64decode(re.search(r"base64,([^\"]+)", shown)[1])))
+    brightness = np.asarray(picture.convert("L")).astype(float)
+    assert np.corrcoef(brightness.ravel(), drawing.from_code("s3").image().ravel())[0, 1] > 0.999
 
 
 def test_undo_and_clear(page, app_url):

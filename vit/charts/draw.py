@@ -1,16 +1,9 @@
 """Pictures and bars of the draw page."""
 
 import numpy as np
-from PIL import Image
 
 from vit.charts import colours
 from vit.charts.embedding import mosaic
-
-
-def enlarged(image: np.ndarray, side: int) -> np.ndarray:
-    """A small grey picture as white ink on the canvas's near-black, in crisp squares."""
-    rgb = colours.paint(image, colours.INK, 0, 255)
-    return np.asarray(Image.fromarray(rgb).resize((side, side), Image.Resampling.NEAREST))
 
 
 def sheet(images: np.ndarray, columns: int) -> np.ndarray:

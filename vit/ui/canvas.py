@@ -6,7 +6,7 @@ import streamlit as st
 
 from vit import drawing as drawings
 from vit import ink
-from vit.charts import colours, draw
+from vit.charts import colours
 from vit.ui import state
 
 GHOST = 61  # a plain 8 of the test set
@@ -14,6 +14,7 @@ GHOST = 61  # a plain 8 of the test set
 COMPANION_JS = """
 export default function ({ parentElement }) {
   const style = `.dc-toolbar { display: none !important; }
+    .dc-container { background: var(--paper) 0 0 / 100%; border-radius: 8px; image-rendering: pixelated; }
     .dc-container, .dc-canvas, canvas { touch-action: none !important; }
     .dc-scroll { overflow: hidden !important; } .dc-canvas { border-radius: 8px; }`;
   const mend = (root) => {
@@ -61,9 +62,12 @@ def show() -> None:
         sheet["shown"] = drawing
         state.draw(drawing)
 
+    # Not the canvas's own background: it would report that image's size in a run of its own, and a click on a link
+    # that is under way just then would be lost.
+    st.html(f"<style>:root {{ --paper: url({_backdrop()}) }}</style>")
     st_canvas(
-        stroke_width=drawings.BRUSH, stroke_color="#ffffff", background_image=_backdrop(),
-        width=drawings.SIDE, height=drawings.SIDE, initial_drawing=sheet["initial"], key=key, on_change=drawn,
+        stroke_width=drawings.BRUSH, stroke_color="#ffffff", width=drawings.SIDE, height=drawings.SIDE,
+        initial_drawing=sheet["initial"], key=key, on_change=drawn,
     )
     st.components.v2.component("patchwise_canvas_companion", html="<div></div>", js=COMPANION_JS)(
         key="canvas_companion", height=1
@@ -81,7 +85,7 @@ def _backdrop() -> str:
 @st.cache_data(max_entries=64, show_spinner=False)
 def _paper(code: str, strength: float) -> str:
     image = drawings.Drawing(code).image() * strength if code else np.zeros((28, 28))
-    return colours.data_uri(draw.enlarged(image, drawings.SIDE))
+    return colours.data_uri(colours.paint(image, colours.INK, 0, 255))
 
 
 def _sheet() -> dict:
