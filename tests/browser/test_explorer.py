@@ -226,7 +226,7 @@ def test_a_shared_link_opens_the_same_view_in_another_browser(page, new_page, ap
     expect(page).to_have_url(re.compile("head=10"))
     settled(page)
     page.get_by_role("button", name="Share").click()
-    link = page.locator("[data-testid=stPopoverBody] [data-testid=stCode] code").first.text_content().strip()
+    link = page.locator("[role=dialog] [data-testid=stCode] code").first.text_content().strip()
     sentence = page.get_by_text("of CLS's attention").inner_text()
 
     friend = new_page()

@@ -129,7 +129,7 @@ def title(question: str, sentence: str) -> None:
     with controls.container(horizontal=True, horizontal_alignment="right"):
         if "tour" not in hidden:
             tour.start_button()
-        if "share" not in hidden:
+        if "share" not in hidden and st.button("Share", icon=":material/link:"):
             share(st.session_state.page)
     st.markdown(sentence)
 
@@ -177,11 +177,13 @@ def top_line(page: str) -> None:
         tour.show(page, go_to)
 
 
+@st.dialog("Share")
 def share(page: str) -> None:
-    with st.popover("Share", icon=":material/link:"):
-        st.markdown("This link brings back your drawing, the model, this page and what you have chosen on it.")
-        st.code(link(page), language=None, wrap_lines=True)
-        st.caption("For a class: add `&hide=sidebar,tour,share,stepper,try,quiz,maths` (any of them) to hide parts.")
+    st.markdown("This link brings back your drawing, the model, this page and what you have chosen on it.")
+    address = link(page)
+    st.code(address, language=None, wrap_lines=True)
+    hide = f"{'&' if '?' in address else '?'}hide={','.join(state.HIDEABLE)}"
+    st.caption(f"For a class: add `{hide}` (any of them) to hide parts.")
 
 
 def link(page: str) -> str:

@@ -44,8 +44,7 @@ STOPS = (
 
 def start_button() -> None:
     if st.session_state.get("tour_stop") is None:
-        st.button("Tour", icon=":material/explore:", help=f"{len(STOPS)} stops, leave any time",
-                  on_click=go_to_stop, args=(0,))
+        st.button("Tour", icon=":material/explore:", on_click=go_to_stop, args=(0,))
 
 
 def go_to_stop(number: int | None) -> None:
