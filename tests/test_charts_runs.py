@@ -143,6 +143,11 @@ def test_time_left_follows_the_pace_of_the_last_reports():
     pace = run_charts.pace([training_line(step) for step in range(10, 110, 10)], steps=200)
     assert pace.seconds_left == pytest.approx(10.0)
     assert run_charts.pace([], steps=200) is None
+
+
+def test_the_first_report_alone_tells_the_time_left():
+    first = training_line(10) | {"seconds": 2.0}
+    assert run_charts.pace([first], steps=200).seconds_left == pytest.approx(38.0)
     assert [run_charts.duration(seconds) for seconds in (42, 600, 7200)] == ["42 s", "10 min", "2.0 h"]
 
 

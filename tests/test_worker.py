@@ -15,6 +15,7 @@ import pytest
 from vit import checkpoints, dispatch, runs, worker
 from vit.config import TrainConfig, ViTConfig
 from vit.data import DataUnavailable
+from vit.training import load_examples
 
 PROJECT = Path(__file__).parent.parent
 CONFIG = TrainConfig(
@@ -219,15 +220,35 @@ def test_a_full_disk_ends_in_a_clear_status_and_nothing_is_lost(root, monkeypatc
 
 
 def test_data_that_cannot_be_had_fail_the_run_with_their_own_sentence(root, monkeypatch):
-    def offline(config):
+    def offline(*_):
         raise DataUnavailable("Fashion-MNIST could not be downloaded: check the internet connection.")
 
-    monkeypatch.setattr(worker, "load_examples", offline)
+    monkeypatch.setattr(worker.data, "needs_download", lambda name: True)
+    monkeypatch.setattr(worker.data, "download", offline)
     folder = runs.create(replace(CONFIG, dataset="fashion-mnist"))
     assert worker.Worker(folder).work() == 1
     assert runs.read_status(folder)[:2] == (
         "failed", "Fashion-MNIST could not be downloaded: check the internet connection."
     )
+
+
+def test_a_download_is_told_in_the_status(root, monkeypatch):
+    told = []
+
+    def download(name, progress):
+        progress(12_000_000, 26_000_000)
+        told.append(runs.read_status(folder)[1])
+        progress(13_000_000, 26_000_000)  # so soon after the first that it is not worth writing
+        told.append(runs.read_status(folder)[1])
+
+    monkeypatch.setattr(worker.data, "needs_download", lambda name: name == "fashion-mnist")
+    monkeypatch.setattr(worker.data, "download", download)
+    monkeypatch.setattr(worker, "load_examples", lambda config: load_examples(replace(config, dataset="mnist")))
+    folder = runs.create(replace(CONFIG, dataset="fashion-mnist"))
+    with runs.locked(folder):
+        assert worker.Worker(folder).work() == 0
+    assert told == ["Fashion-MNIST is being downloaded: 12.0 of 26.0 MB"] * 2
+    assert runs.read_status(folder)[0] == "done"
 
 
 def test_a_warm_worker_takes_a_run_at_once(root):

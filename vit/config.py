@@ -1,4 +1,4 @@
-"""The shape of a model, as a value that checks itself, and the shapes that have a name here."""
+"""The shape of a model and the settings of a run, as values that check themselves, and those that have a name here."""
 
 from dataclasses import dataclass
 from math import isfinite
@@ -100,6 +100,8 @@ OPTIMIZERS = ("adamw", "rmsprop")
 SCHEDULES = ("constant", "cosine", "plateau")
 INITIALISATIONS = ("trunc-normal", "pytorch", "pytorch-randn")
 PICTURES = {"mnist": (28, 1), "fashion-mnist": (28, 1), "kmnist": (28, 1), "cifar10": (32, 3)}
+TO_LEARN_FROM = {"mnist": 55_000, "fashion-mnist": 55_000, "kmnist": 55_000, "cifar10": 45_000}  # without validation
+MOST_MEMORY = 8e9  # bytes, for one twin
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,11 @@ class TrainConfig:
                 f"The images of {self.dataset} have {expected[0]} pixels a side and {expected[1]} channels; "
                 f"the model reads {self.model.image_size} and {self.model.channels}."
             )
+        if self.memory > MOST_MEMORY:
+            raise ValueError(
+                f"To train this would take about {self.memory / 1e9:,.0f} GB of memory for each twin, and "
+                f"{MOST_MEMORY / 1e9:.0f} GB is the most. A smaller width, depth, MLP or batch size would do."
+            )
 
     def _check_numbers(self):
         whole = {"epochs": 1, "batch_size": 1, "report_every": 1, "validate_every": 1,
@@ -154,6 +161,18 @@ class TrainConfig:
             raise ValueError(f"weight_decay must be between 0 and 1, not {self.weight_decay!r}.")
         if self.clip_norm is not None and not self.clip_norm > 0:
             raise ValueError(f"clip_norm must be above 0, or None for no clipping, not {self.clip_norm!r}.")
+
+    @property
+    def images_per_epoch(self) -> int:
+        there_are = TO_LEARN_FROM[self.dataset]
+        return min(self.train_images or there_are, there_are)
+
+    @property
+    def memory(self) -> float:
+        """Roughly, in bytes: each weight with its gradient and two moments, and what a batch leaves behind."""
+        model = self.model
+        per_token = 16 * model.width + 3 * model.mlp_width + 2 * model.heads * model.tokens  # numbers, in each block
+        return 4.0 * (4 * model.parameters + self.batch_size * model.tokens * model.depth * per_token)
 
     @classmethod
     def from_dict(cls, values: dict) -> "TrainConfig":

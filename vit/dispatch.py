@@ -106,11 +106,10 @@ class Dispatcher:
                     runs.write_status(folder, "failed", f"Its config.json cannot be used: {error}")
 
     def _give_to_a_worker(self, run: runs.Run) -> subprocess.Popen:
-        fitting = self.warm if run.threads == runs.fair_threads() else []
-        while fitting:
-            worker = fitting.pop(0)
-            if worker.poll() is None:
-                break
+        waiting = [worker for worker in self.warm if worker.poll() is None and not worker.stdin.closed]
+        if waiting and run.threads == runs.fair_threads():
+            worker = waiting[0]
+            self.warm.remove(worker)
         else:
             worker = spawn(run.threads, self.heartbeat)
         try:

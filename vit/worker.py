@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from vit import checkpoints, runs
+from vit import checkpoints, data, runs
 from vit.config import TRAINING_PRESETS, TrainConfig, ViTConfig
 from vit.data import DataUnavailable
 from vit.training import Diverged, Training, load_examples, pick_device, train
@@ -29,6 +29,7 @@ from vit.training import Diverged, Training, load_examples, pick_device, train
 SAVE_EVERY = 5  # seconds; less often where saving takes long
 SHOW_BATCH_EVERY = 0.4
 LISTEN_EVERY = 0.05
+TELL_OF_DOWNLOAD_EVERY = 0.5
 IDLE_WHEN_PAUSED = 60  # then a pausing worker makes room
 CHECKPOINTS_KEPT = 20
 BATCH_SHOWN = 32
@@ -82,6 +83,8 @@ class Worker:
     def _train(self) -> None:
         torch.set_num_threads(self.run.threads)
         config = self.run.config
+        if data.needs_download(config.dataset):
+            self._download(config.dataset)
         self.training = Training(config, load_examples(config), pick_device())
         self._restore()
         with (self.folder / "metrics.jsonl").open("ab") as self.metrics:
@@ -90,6 +93,20 @@ class Worker:
                 self._tick()
                 self._keep(report)
                 self._listen(at_once=report["kind"] == "validation")
+
+    def _download(self, dataset: str) -> None:
+        told_at = 0.0
+
+        def tell(received: int, expected: int | None) -> None:
+            nonlocal told_at
+            if time.monotonic() - told_at > TELL_OF_DOWNLOAD_EVERY:
+                told_at = time.monotonic()
+                all_of_it = f" of {expected / 1e6:,.1f}" if expected else ""
+                runs.write_status(self.folder, "running",
+                                  f"{data.TITLES[dataset]} is being downloaded: {received / 1e6:,.1f}{all_of_it} MB")
+
+        data.download(dataset, tell)
+        runs.write_status(self.folder, "running")
 
     # Writing what happens
 
@@ -126,7 +143,7 @@ class Worker:
         batch = self.training.batch
         content = io.BytesIO()
         np.savez(content, step=self.training.progress.step, images=batch.images[:BATCH_SHOWN],
-                 labels=batch.labels[:BATCH_SHOWN], mirrored=batch.mirrored[:BATCH_SHOWN])
+                 mirrored=batch.mirrored[:BATCH_SHOWN])
         fresh = self.folder / ".batch.npz"
         fresh.write_bytes(content.getvalue())
         os.replace(fresh, self.folder / "batch.npz")

@@ -7,6 +7,7 @@ import pytest
 
 from vit import dispatch, runs, worker
 from vit.config import PRESETS, TRAINING_PRESETS, TrainConfig, ViTConfig
+from vit.ui import training_after
 
 CONFIG = TrainConfig(
     model=ViTConfig(patch_size=7, width=16, depth=1, heads=2), train_images=640, epochs=2, batch_size=32,
@@ -88,6 +89,26 @@ def test_a_finished_pair_shows_the_measured_gap_and_opens_in_the_explorer(small,
     assert visitor.session_state.model == f"run:{runs.pair(pair)[1].id}/epoch-0002"
 
 
+def test_each_move_of_the_slider_over_the_epochs_counts(small, open_app):
+    visitor = open_app("train", run=finished_twins())
+    for stem in ("epoch-0000", "epoch-0001", "epoch-0000", "epoch-0002"):
+        visitor.select_slider(key="train_epoch_widget").set_value(stem).run()
+        assert visitor.select_slider(key="train_epoch_widget").value == stem
+        assert f"after epoch {int(stem[-4:])}: it reads" in words(visitor)
+
+
+def test_a_wish_for_a_run_that_another_visitor_deleted_gets_a_sentence(small, open_app):
+    pair = finished_twins()
+    for run in runs.pair(pair):
+        runs.write_status(run.folder, "paused")
+    visitor = open_app("train", run=pair)
+    for run in runs.pair(pair):
+        runs.delete(run.id)
+    visitor.button(key="train_resume").click().run()
+    assert not visitor.exception
+    assert "it may have been deleted" in words(visitor)
+
+
 def test_the_explorer_reads_with_the_checkpoint_that_was_opened(small, open_app):
     plain = runs.pair(finished_twins())[0]
     visitor = open_app("logits", d="s0", model=f"run:{plain.id}/epoch-0001")
@@ -102,6 +123,26 @@ def test_a_knob_says_what_it_changes_and_nonsense_cannot_be_started(small, open_
     visitor.number_input(key="knob_heads").set_value(5).run()
     assert "cannot be shared evenly by 5 heads" in words(visitor)
     assert visitor.button(key="train_start").disabled
+
+
+def test_a_model_that_no_memory_holds_is_neither_tried_nor_started(small, open_app):
+    visitor = open_app("train")
+    visitor.number_input(key="knob_width").set_value(40_000).run()
+    assert not visitor.exception
+    assert "of memory for each twin, and 8 GB is the most" in words(visitor)
+    assert visitor.button(key="train_start").disabled
+    visitor.number_input(key="knob_width").set_value(4_000).run()
+    assert "too large to try how long that takes" in words(visitor)
+
+
+def test_an_emptied_knob_means_all_and_never_again(small, open_app):
+    visitor = open_app("train")
+    for knob, number in (("train_images", 100), ("stop_patience", 3)):
+        visitor.number_input(key=f"knob_{knob}").set_value(number).run()
+        visitor.number_input(key=f"knob_{knob}").set_value(None).run()
+    assert not visitor.exception
+    assert "train images 640 → all" in words(visitor)
+    assert "stop patience" not in words(visitor)
 
 
 def test_other_data_come_with_a_model_that_fits(small, open_app):
@@ -195,6 +236,26 @@ def test_over_the_disk_limit_the_page_offers_to_delete_old_runs(small, open_app,
     assert "Delete old runs to make room" in words(visitor)
     next(button for button in visitor.button if "oldest" in button.label).click().run()
     assert runs.list_runs() == []
+
+
+def test_the_oldest_are_the_oldest_of_all_not_of_those_that_are_listed(small, open_app, monkeypatch):
+    pairs = [finished_twins() for _ in range(4)]
+    monkeypatch.setattr(training_after, "MOST_LISTED", 2)
+    monkeypatch.setenv("PATCHWISE_RUNS_MB", "0")
+    visitor = open_app("train")
+    next(button for button in visitor.button if button.label == "Delete the 2 oldest").click().run()
+    assert {run.pair for run in runs.list_runs()} == set(pairs[2:])
+
+
+def test_rows_that_were_chosen_are_forgotten_when_another_run_comes(small, open_app):
+    finished_twins()
+    visitor = open_app("train")
+    before = visitor.dataframe[0].proto.id
+    visitor.run()
+    assert visitor.dataframe[0].proto.id == before
+    finished_twins()
+    visitor.run()
+    assert visitor.dataframe[0].proto.id != before
 
 
 def test_the_estimate_is_of_the_model_that_was_asked_for(small, open_app):

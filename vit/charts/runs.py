@@ -243,7 +243,7 @@ def pace(reports: Reports, steps: int) -> Pace | None:
     recent = of_kind(reports, "train")[-30:]
     if not recent:
         return None
-    last, first = recent[-1], recent[0]
+    last, first = recent[-1], recent[0] if len(recent) > 1 else {"seconds": 0, "step": 0}
     per_step = (last["seconds"] - first["seconds"]) / max(1, last["step"] - first["step"])
     return Pace(last["step"], last["images_per_second"], (steps - last["step"]) * per_step, last["seconds"])
 

@@ -27,20 +27,27 @@ MOST_LISTED = 40
 def epochs(pair_id: str) -> None:
     """A slider over the epochs whose weights are kept, with a door to the explorer at each."""
     twins = runs.pair(pair_id)
-    stems = sorted(set.intersection(*(set(run.checkpoints) for run in twins)))
+    stems = sorted(set.intersection(*(set(run.checkpoints) for run in twins))) if twins else []
     if not stems:
         return
     st.subheader("How it grew", anchor=False)
-    if len(stems) == 1:
-        stem = stems[0]
-    else:
-        kept = st.session_state.get("train_epoch")
-        stem = st.select_slider("after epoch", stems, value=kept if kept in stems else stems[-1],
-                                format_func=lambda name: f"{int(name.removeprefix('epoch-'))}")
-        st.session_state.train_epoch = None if stem == stems[-1] else stem
+    stem = choose_epoch(stems) if len(stems) > 1 else stems[0]
     for column, run in zip(st.columns(len(twins), gap="large"), twins, strict=True):
         with column:
             one_twin(run, stem)
+
+
+def choose_epoch(stems: list[str]) -> str:
+    """The last one, until the visitor goes back to another."""
+    kept = st.session_state.get("train_epoch")
+    st.session_state.train_epoch_widget = kept if kept in stems else stems[-1]
+
+    def changed():
+        chosen = st.session_state.train_epoch_widget
+        st.session_state.train_epoch = None if chosen == stems[-1] else chosen
+
+    return st.select_slider("after epoch", stems, key="train_epoch_widget", on_change=changed,
+                            format_func=lambda name: f"{int(name.removeprefix('epoch-'))}")
 
 
 def one_twin(run: Run, stem: str) -> None:
@@ -133,15 +140,18 @@ def download(label: str, make: Callable[[], str | bytes], file: str, kind: str) 
 
 
 def table() -> None:
-    pairs = by_pair(runs.list_runs())[:MOST_LISTED]
-    if not pairs:
+    everything = by_pair(runs.list_runs())
+    if not everything:
         return
     st.subheader("All runs on this server", anchor=False)
-    offer_to_clean_up(pairs)
+    offer_to_clean_up(everything)
+    pairs = everything[:MOST_LISTED]
     rows = pd.DataFrame([row(pair, before) for pair, before in zip(pairs, [*pairs[1:], None], strict=True)])
+    # Rows are chosen by their place. Once another run comes or goes, the choice would mean another one: it is dropped.
+    key = "train_table_" + "_".join(twins[0].pair for twins in pairs)
     percent = st.column_config.NumberColumn(format="%.1f %%")
     chosen = st.dataframe(
-        rows, hide_index=True, on_select="rerun", selection_mode="multi-row", key="train_table",
+        rows, hide_index=True, on_select="rerun", selection_mode="multi-row", key=key,
         column_config={NAMES[False]: percent, NAMES[True]: percent,
                        "what changed": st.column_config.TextColumn(width="large")},
     ).selection.rows

@@ -1,6 +1,7 @@
 """A pair of twins as they train: what visitors watch, and the buttons they have."""
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from html import escape
 
@@ -18,7 +19,7 @@ from vit.ui import training_chart
 
 TICK = 0.5  # seconds
 STATES = {
-    "queued": "waiting", "running": "training", "paused": "pausing", "stopping": "stopping", "done": "done",
+    "queued": "waiting", "running": "training", "paused": "paused", "stopping": "stopping", "done": "done",
     "stopped": "stopped", "failed": "failed", "interrupted": "interrupted",
 }
 
@@ -121,20 +122,29 @@ def buttons(twins: Twins) -> None:
     busy = twins.any_in("running", "queued")
     with st.container(horizontal=True):
         st.button("Pause", icon=":material/pause:", disabled=not busy, key="train_pause",
-                  on_click=lambda: [runs.pause(run_id) for run_id in ids])
+                  on_click=attempt, args=(runs.pause, *ids))
         going_on = [run.id for run in twins.runs if run.resumable]
         st.button("Resume", icon=":material/play_arrow:", disabled=not going_on, key="train_resume",
-                  on_click=lambda: dispatcher().start(*going_on))
+                  on_click=attempt, args=(dispatcher().start, *going_on))
         st.button("One epoch", icon=":material/skip_next:", key="train_step", disabled=not (busy or going_on),
-                  help="Train to the end of the epoch, then pause.", on_click=lambda: one_epoch(twins))
+                  help="Train to the end of the epoch, then pause.", on_click=attempt, args=(one_epoch, twins))
         st.button("Stop", icon=":material/stop:", key="train_stop",
                   disabled=not (busy or twins.any_in("paused")),
-                  on_click=lambda: [runs.stop(run_id) for run_id in ids])
+                  on_click=attempt, args=(runs.stop, *ids))
         st.button("Reset", icon=":material/replay:", key="train_reset",
                   help="Again from the same initial weights.",
                   on_click=lambda: start(twins.config, twins.runs[0].preset))
         st.button("New seed", icon=":material/casino:", key="train_seed",
                   help="Other initial weights, another order, other flips.", on_click=lambda: new_seed(twins))
+
+
+def attempt(wish: Callable, *things) -> None:
+    """Another visitor may have deleted the run in the meantime."""
+    try:
+        for thing in things:
+            wish(thing)
+    except (runs.RunError, OSError) as error:
+        st.session_state.train_problem = str(error)
 
 
 def new_seed(twins: Twins) -> None:
@@ -173,7 +183,7 @@ def headline(twins: Twins, verdicts: tuple[dict, dict] | None) -> None:
 
 
 def progress(run: Run, reports: list[dict]) -> None:
-    steps = run.config.epochs * -(-number_of_images(run.config) // run.config.batch_size)
+    steps = run.config.epochs * -(-run.config.images_per_epoch // run.config.batch_size)
     pace = run_charts.pace(reports, steps)
     verdicts = run_charts.of_kind(reports, "validation")
     parts = [f"<b>{NAMES[run.config.flips]}</b>", STATES[run.state]]
@@ -196,15 +206,6 @@ def progress(run: Run, reports: list[dict]) -> None:
         f"<div style='height:100%;border-radius:4px;width:{done:.1%};background:{COLOURS[run.config.flips]}'>"
         "</div></div>"
     )
-
-
-@st.cache_data(show_spinner=False)
-def number_of_images(config: TrainConfig) -> int:
-    from vit import data
-
-    unknown_yet = data.needs_download(config.dataset)
-    everything = 55_000 if unknown_yet else len(data.load(config.dataset, "train")[1])
-    return min(config.train_images or everything, everything)
 
 
 def curves(twins: Twins) -> None:
@@ -256,8 +257,9 @@ def batch(twins: Twins) -> None:
     st.html(f"<img src='{data_uri(run_charts.batch_strip(images, mirrored, columns=8))}' "
             f"alt='the images of step {step}, mirrored ones framed' "
             "style='width:100%;max-width:380px;image-rendering:pixelated;border-radius:6px'>")
+    of_all = f" {len(images)} of {run.config.batch_size} images," if len(images) < run.config.batch_size else ""
     st.caption(
-        f"Step {step:,}, {NAMES[run.config.flips]}: orange frames mark the {mirrored.sum()} mirrored ones. "
+        f"Step {step:,}, {NAMES[run.config.flips]}:{of_all} orange frames mark the {mirrored.sum()} mirrored ones. "
         "The other twin gets the same images as they are." if twins.complete else f"Step {step:,}."
     )
 

@@ -45,6 +45,7 @@ EFFECTS = {
     "mlp_ratio": "how wide each block's MLP is",
     "dropout": "how many values are silenced at random while training",
 }
+MOST_MEMORY_TO_MEASURE = 1e9  # bytes; it is the server itself that measures
 INITIALISATION_NAMES = {
     "trunc-normal": "truncated normal, σ = 0.02", "pytorch": "PyTorch's own",
     "pytorch-randn": "PyTorch's own, CLS and positions from N(0, 1)",
@@ -86,10 +87,10 @@ def knobs() -> TrainConfig:
     learning, model, judging = st.columns(3, gap="medium")
     with learning:
         dataset = knob(st.selectbox, "dataset", options=list(PICTURES), format_func=data.TITLES.get)
-        train_images = knob(st.number_input, "train_images", min_value=10, step=1000, placeholder="all")
+        train_images = knob(st.number_input, "train_images", min_value=10, step=1000, value=None, placeholder="all")
         epochs = knob(st.number_input, "epochs", min_value=1, step=1)
         batch_size = knob(st.number_input, "batch_size", min_value=1, step=8)
-        stop_patience = knob(st.number_input, "stop_patience", min_value=1, step=1, placeholder="never")
+        stop_patience = knob(st.number_input, "stop_patience", min_value=1, step=1, value=None, placeholder="never")
         seed = knob(st.number_input, "seed", min_value=0, step=1)
     with judging:
         optimizer = knob(st.selectbox, "optimizer", options=OPTIMIZERS)
@@ -142,16 +143,18 @@ def say_what_changes(config: TrainConfig, preset: TrainConfig) -> None:
 
 
 def estimate(config: TrainConfig) -> str:
-    images = config.train_images or 55_000 - 10_000 * (config.dataset == "cifar10")
+    images = config.images_per_epoch
+    what = f"{config.model.parameters:,} weights, {config.epochs} epochs of {images:,} images"
+    if config.memory > MOST_MEMORY_TO_MEASURE:
+        return f"{what}: too large to try how long that takes."
     speed = images_per_second(config.model, config.batch_size)
     at_most = "at most " if config.stop_patience else ""
     # Judging takes a third of the work per image, and all validation images are judged after each epoch.
     glances = images / config.batch_size / config.validate_every * config.validation_images
     work = config.epochs * (images + (glances + data.VALIDATION_SIZE) / 3)
     return (
-        f"{config.model.parameters:,} weights, {config.epochs} epochs of {images:,} images: {at_most}about "
-        f"**{duration(work / speed)}** on this machine if each twin has a core to itself; it then learns "
-        f"{speed:,.0f} images a second."
+        f"{what}: {at_most}about **{duration(work / speed)}** on this machine if each twin has a core to itself; it "
+        f"then learns {speed:,.0f} images a second."
     )
 
 
