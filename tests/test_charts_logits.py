@@ -128,3 +128,10 @@ def test_the_waterfall_writes_every_part_and_the_total(shares):
     for value in (shares.embedding, *shares.attention, *shares.mlp, shares.constant):
         assert f">{logits.with_sign(value)}<" in html
     assert f">{logits.plain(shares.total)}<" in html
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+def test_a_term_beyond_all_numbers_is_written_as_such():
+    scores = np.array([800.0, 0.0])
+    assert "∞" in logits.written_sum(scores, 0)
+    assert "∞" in logits.softmax_line(scores, np.array([1.0, 0.0]), 0)

@@ -22,7 +22,7 @@ def head_mosaic(trace: ForwardTrace, token: int, shared: bool) -> np.ndarray:
     """All L x h maps in one picture, each on its own scale or all on one."""
     looks = maps(trace, token)
     highest = looks.max() if shared else looks.max((2, 3), keepdims=True)
-    tiles = colours.paint(looks / highest, colours.WARM, 0, 1)
+    tiles = colours.paint(looks / highest.clip(1e-9), colours.WARM, 0, 1)
     return mosaic(tiles.reshape(-1, *tiles.shape[2:]), looks.shape[1])
 
 

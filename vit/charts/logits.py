@@ -1,5 +1,7 @@
 """Pictures of the answer: how it grows from block to block, how it is read from CLS, and who is for it."""
 
+import math
+
 import numpy as np
 
 from vit.charts import colours
@@ -127,6 +129,8 @@ def latex_size(value: float) -> str:
 
 def digits(value: float) -> tuple[str, int]:
     """The number as it is written, and the power of ten to multiply it with, where one is needed."""
+    if math.isinf(value):  # weights that a far too large learning rate has left
+        return "∞", 0
     if value >= 1e7 or 0 < value < 1e-3:
         mantissa, power = f"{value:.2e}".split("e")
         return mantissa, int(power)
