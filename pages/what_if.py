@@ -12,6 +12,21 @@ changes = what_if.changes(config)
 after = models.trace(state.get().model, view.drawing, *(change.probe for change in changes))
 order, hidden, silent = what_if.order(config), what_if.hidden_places(config), what_if.silent_heads(config)
 
+without_attention = what_if.blocks_off("attention", config)
+
+
+def switch_head(cell: int) -> None:
+    layer, head = divmod(cell, config.heads)
+    if layer not in without_attention:
+        what_if.toggle("heads", (layer, head))
+
+
+def what_a_click_does(layer: int, head: int) -> str:
+    if layer in without_attention:
+        return "off, with its whole block"
+    return "off" if (layer, head) in silent else "click to switch off"
+
+
 before = f"As it is, the model reads your drawing as a **{trace.prediction}** with {view.confidence:.1%}. "
 frame.title(
     "What if a part were missing?",
@@ -47,8 +62,8 @@ parts.grid_picture(
     pictures.heads(after, silent), config.depth, config.heads, key="missing_heads", width=620, lines=False,
     alt="where CLS looks; click a head to switch it off", row_names=range(1, config.depth + 1),
     column_names=range(1, config.heads + 1), corner="layer ↓ head →",
-    on_choose=lambda cell: what_if.toggle("heads", divmod(cell, config.heads)),
-    labels=[f"layer {layer + 1}, head {head + 1}: {'off' if (layer, head) in silent else 'click to switch off'}"
+    on_choose=switch_head,
+    labels=[f"layer {layer + 1}, head {head + 1}: {what_a_click_does(layer, head)}"
             for layer in range(config.depth) for head in range(config.heads)],
     scale=(colours.WARM, 0, "max", "each map on its own scale; grey: off"),
 )

@@ -4,6 +4,7 @@ import pytest
 from tests.pages.test_explorer import SEVEN, SMALL, press, words
 from vit import drawing
 from vit import interventions as what
+from vit.charts import patches
 from vit.trace import trace_image
 
 
@@ -42,6 +43,17 @@ def test_blocks_patches_and_heads_combine(shipped, open_app):
     assert expected(model, *probes) in words(page)
     press(page, "Put all back")
     assert "Take something away" in words(page)
+
+
+def test_hiding_the_empty_ones_leaves_hidden_what_was(shipped, open_app):
+    shipped(SMALL)
+    page = open_app("what_if", d=SEVEN)
+    tiles = patches.cut(drawing.from_code(SEVEN).image(), SMALL.patch_size)
+    empty = {number for number, tile in enumerate(tiles) if not tile.any()}
+    inked = min(set(range(SMALL.patches)) - empty)
+    page.session_state["what_if_patches"] = frozenset({inked})
+    press(page.run(), "Hide empty ones")
+    assert page.session_state["what_if_patches"] == empty | {inked}
 
 
 def test_hidden_patches_go_with_the_others_when_all_are_shuffled(shipped, open_app):

@@ -102,7 +102,7 @@ def toggle(name: str, item) -> None:
 
 
 def hide(patches) -> None:
-    st.session_state[key("patches")] = frozenset(patches)
+    st.session_state[key("patches")] = st.session_state.get(key("patches"), frozenset()) | frozenset(patches)
 
 
 def put_back() -> None:
