@@ -44,8 +44,14 @@ def load(model_id: str):
         path = path_of(model_id)
         model, story = checkpoints.load(path), checkpoints.story(path)
     gc.collect()
-    gc.freeze()  # Streamlit collects garbage after each run; torch's many objects would be visited each time
+    gc.freeze()  # or each collection would visit torch's many objects again
     return model, story
+
+
+def find(model_id: str) -> None:
+    """Raises a sentence if there is no such model."""
+    if model_id not in NAMES:
+        path_of(model_id)
 
 
 def path_of(model_id: str):

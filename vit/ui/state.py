@@ -49,6 +49,11 @@ def restore() -> None:
     st.session_state.notices = []
     st.session_state.hidden = frozenset(asked.get("hide", "").split(",")) & set(HIDEABLE)
     choose(drawing=None, model=asked.get("model", models.DEFAULT), layer=0, head=0, token=0)
+    try:
+        models.find(st.session_state.model)
+    except (ValueError, FileNotFoundError) as error:
+        notice(f"{error} You see the explorer's own model instead.")
+        choose(model=models.DEFAULT)
     if "d" in asked:
         try:
             choose(drawing=drawings.from_code(asked["d"]))
