@@ -11,7 +11,7 @@ from vit.ui import frame, models, parts, state
 view = frame.begin("embedding")
 config, trace, patch, dark = view.config, view.trace, view.patch, view.dark
 D, C, P = config.width, config.channels, config.patch_size
-unit = min(st.session_state.get("chosen_unit", 0), D - 1)
+output = min(st.session_state.get("chosen_output", 0), D - 1)
 E, bias = view.weights("embedding.projection.weight"), view.weights("embedding.projection.bias")
 x, e = trace.patches[patch], trace.patch_embeddings[patch]
 
@@ -27,22 +27,22 @@ def without_positions() -> tuple[str, str]:
     )
 
 
-def choose_unit(chosen: int) -> None:
-    st.session_state.chosen_unit = min(chosen, D - 1)
+def choose_output(chosen: int) -> None:
+    st.session_state.chosen_output = min(chosen, D - 1)
 
 
 frame.title("How does a patch become a vector?",
             f"The {config.patch_values} numbers of patch {patch + 1} are multiplied by one learned matrix. "
             f"Out come **{D} numbers**: the patch as the model thinks of it.")
 
-st.session_state.unit_widget = unit + 1
-product = explain.dot_product(x, E[unit], bias[unit], total=e[unit])
+st.session_state.output_widget = output + 1
+product = explain.dot_product(x, E[output], bias[output], total=e[output])
 pictures, maths = st.columns([3, 2], gap="large")
 with pictures:
     squares = {
         f"patch {patch + 1}, as the model gets it": embedding.patch_shape(x, C),
-        f"filter {unit + 1}: a row of E": embedding.patch_shape(E[unit], C),
-        "their products": embedding.patch_shape(x * E[unit], C) * C,
+        f"filter {output + 1}: a row of E": embedding.patch_shape(E[output], C),
+        "their products": embedding.patch_shape(x * E[output], C) * C,
     }
     for column, (caption, values) in zip(st.columns(3), squares.items(), strict=True):
         with column:
@@ -54,22 +54,23 @@ with pictures:
                 scale=(colours.signed(dark), -limit, limit, ""),
             )
             st.caption(caption)
-    st.markdown(f"**All {D} outputs** of patch {patch + 1}; number {unit + 1} is chosen. Click another.")
+    st.markdown(f"**All {D} outputs** of patch {patch + 1}; number {output + 1} is chosen. Click another.")
     limit = colours.limit_of(e)
     parts.grid_picture(
         embedding.bar_code(e, dark), 1, D, key="outputs", alt="the patch's embedding as stripes", width=900,
-        chosen=[unit], lines=False, on_choose=choose_unit, scale=(colours.signed(dark), -limit, limit, "this patch"),
+        chosen=[output], lines=False, on_choose=choose_output,
+        scale=(colours.signed(dark), -limit, limit, "this patch"),
         labels=[f"{i + 1}: {parts.number(value)}" for i, value in enumerate(e)],
     )
 with maths:
-    st.number_input(f"output, of {D}", 1, D, key="unit_widget",
-                    on_change=lambda: choose_unit(st.session_state.unit_widget - 1))
+    st.number_input(f"output, of {D}", 1, D, key="output_widget",
+                    on_change=lambda: choose_output(st.session_state.output_widget - 1))
     parts.equation(
         r"\mathbf{e} = \mathbf{E}\,x_p + \mathbf{b}",
-        rf"e_{{{unit + 1}}} = \sum_{{i=1}}^{{{config.patch_values}}} E_{{{unit + 1},i}}\,x_i + b_{{{unit + 1}}} = "
-        rf"{e[unit]:.4f}",
+        rf"e_{{{output + 1}}} = \sum_{{i=1}}^{{{config.patch_values}}} E_{{{output + 1},i}}\,x_i + b_{{{output + 1}}} "
+        rf"= {e[output]:.4f}",
     )
-    parts.provenance(f"output {unit + 1}", f"Patch {patch + 1} times row {unit + 1} of E, summed, plus a bias.",
+    parts.provenance(f"output {output + 1}", f"Patch {patch + 1} times row {output + 1} of E, summed, plus a bias.",
                      product, "x", "E")
     difference = explain.conv2d_difference(view.model, trace.image)
     st.caption(f"Code often writes this as a Conv2d with kernel and stride {P}. Computed both ways just now, the "
@@ -84,8 +85,8 @@ if shown == "Filters":
     columns = embedding.mosaic_columns(D)
     st.markdown(f"The **{D} filters** of this model: the rows of E, each as a {P} x {P} picture. Click one.")
     parts.grid_picture(
-        picture, -(-D // columns), columns, key="filters", alt="all learned filters", width=900, chosen=[unit],
-        lines=False, on_choose=choose_unit, labels=[f"filter {i + 1}" for i in range(D)],
+        picture, -(-D // columns), columns, key="filters", alt="all learned filters", width=900, chosen=[output],
+        lines=False, on_choose=choose_output, labels=[f"filter {i + 1}" for i in range(D)],
         scale=(colours.signed(dark), -limit, limit, "one scale for all"),
     )
 elif shown == "CLS and positions":
@@ -95,8 +96,8 @@ elif shown == "CLS and positions":
     limit = colours.limit_of(rows)
     parts.equation(
         r"\mathbf{z}_0 = [\,x_{\text{class}};\; x_p^1\mathbf{E};\; \dots;\; x_p^N\mathbf{E}\,] + \mathbf{E}_{pos}",
-        rf"z_{{0,{unit + 1}}} = {before[unit]:.3f} + ({rows[1, unit]:.3f}) = {rows[2, unit]:.3f}"
-        rf"\qquad\text{{output {unit + 1} of {name.split(' ·')[0]}}}",
+        rf"z_{{0,{output + 1}}} = {before[output]:.3f} + ({rows[1, output]:.3f}) = {rows[2, output]:.3f}"
+        rf"\qquad\text{{output {output + 1} of {name.split(' ·')[0]}}}",
     )
     st.markdown(f"**{name}**: {'a learned vector that no pixel touches' if token == 0 else 'its pixels'} (top), plus "
                 "where it is (middle), gives what enters the first block (bottom).")
@@ -104,7 +105,7 @@ elif shown == "CLS and positions":
         np.repeat(embedding.matrix(rows, dark), 4, axis=0), 3, D, key="sum", alt="token plus position",
         width=1100, lines=False,
         labels=[f"{i % D + 1}: {parts.number(value)}" for i, value in enumerate(rows.ravel())],
-        chosen=[unit, D + unit, 2 * D + unit], on_choose=lambda cell: choose_unit(cell % D),
+        chosen=[output, D + output, 2 * D + output], on_choose=lambda cell: choose_output(cell % D),
         scale=(colours.signed(dark), -limit, limit, "one scale for all three"),
     )
 elif shown == "Position maps":

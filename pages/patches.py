@@ -50,18 +50,19 @@ parts.grid_picture(
     alt="all patches side by side", on_choose=lambda cell: frame.choose_token(min(cell, N - 1) + 1),
     labels=[f"patch {i + 1}" for i in range(N)],
 )
-parts.try_this("click a patch with much ink, then an empty one. An empty patch is a token too: all its numbers are "
-               f"{parts.number(view.trace.patches.min())}.")
+parts.try_this("click a patch with much ink, then an empty one. An empty patch is a token too"
+               + (f": all its numbers are {parts.number(view.trace.patches.min())}." if config.channels == 1 else "."))
 with st.expander("What would other patch sizes do?"):
     st.dataframe(patches.other_sizes(config), hide_index=True)
     st.caption(f"In every head each of the N+1 tokens (the patches and CLS) is compared with each. "
                f"Here that is {config.tokens}² = {config.tokens**2} scores.")
 finer = (2 * config.grid) ** 2
 growth = (finer + 1) ** 2 / config.tokens**2
+truth = f"about {growth:.0f} times"
 parts.quiz(
     "patches", "Twice as many patches along each side: how much more work would attention have?",
-    ["2 times", "4 times", "about 15 times"],
-    lambda: ("about 15 times", f"That gives {finer} patches instead of {N}, and attention compares each token with "
+    ["2 times", "4 times", truth],
+    lambda: (truth, f"That gives {finer} patches instead of {N}, and attention compares each token with "
              f"each: ({finer + 1} / {config.tokens})² = {growth:.1f} times the scores."),
 )
 frame.end("patches")

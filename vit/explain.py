@@ -1,6 +1,6 @@
 """What a trace and a model tell beyond their raw numbers: pure functions from arrays to arrays.
 
-Everything is computed in float64 from the float32 numbers of the trace, so that what should add up does.
+Sums are computed in float64 from the float32 numbers of the trace, so that what should add up does.
 T = N+1 tokens, D width, h heads, L blocks, as in the model.
 """
 
@@ -71,10 +71,6 @@ def class_logit(trace: ForwardTrace, model: VisionTransformer, label: int) -> Do
 def normal_below(x: float) -> float:
     """Φ(x): the share of a normal distribution that lies below x."""
     return (1 + erf(x / sqrt(2))) / 2
-
-
-def gelu(x: float) -> float:
-    return x * normal_below(x)
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,9 @@ PATH = ("draw", "patches", "embedding", "attention", "layers", "logits")
 def shipped(lively, tmp_path, monkeypatch):
     """Puts a model of any shape in the place of the shipped one."""
 
-    def ship(config):
+    def ship(config, **story):
         model = lively(config)
-        checkpoints.save(model, tmp_path / "explorer.safetensors", {"unsure_below": 0.5})
+        checkpoints.save(model, tmp_path / "explorer.safetensors", {"unsure_below": 0.5, **story})
         monkeypatch.setitem(checkpoints.SHIPPED, "explorer", tmp_path / "explorer.safetensors")
         st.cache_resource.clear()
         st.cache_data.clear()

@@ -120,6 +120,34 @@ def test_the_sidebar_s_selectors_move_the_page(shipped, open_app):
     assert "of layer 3" in words(visitor)
 
 
+def test_a_model_of_clothes_tells_what_its_numbers_mean(shipped, open_app):
+    model = shipped(SMALL, dataset="fashion-mnist")
+    image = drawing.from_code(SEVEN).image()
+    assert trace_image(model, image).prediction != drawing.from_code(SEVEN).label
+    visitor = open_app(d=SEVEN)
+    assert "Fashion-MNIST, so its answers are: 0 T-shirt, 1 trousers" in words(visitor)
+    assert "its writer meant" not in "".join(html.proto.body for html in visitor.get("html"))
+    shipped(SMALL)
+    visitor = open_app(d=SEVEN)
+    assert "so its answers are" not in words(visitor)
+    assert "its writer meant" in "".join(html.proto.body for html in visitor.get("html"))
+
+
+def test_an_output_of_the_embedding_and_a_unit_of_the_mlp_are_chosen_apart(shipped, open_app):
+    shipped(SMALL)
+    visitor = open_app("layers", d=SEVEN)
+    visitor.number_input(key="unit_widget").set_value(20).run()
+    visitor.switch_page("pages/embedding.py").run()
+    assert visitor.number_input(key="output_widget").value == 1
+
+
+def test_the_last_picture_of_the_drawing_has_the_grid_of_the_model(shipped, open_app):
+    for config in (SMALL, ViTConfig(patch_size=14, width=32, depth=1, heads=4)):
+        shipped(config)
+        page = "".join(html.proto.body for html in open_app(d=SEVEN).get("html"))
+        assert f"calc(100%/{config.grid})" in page
+
+
 def test_a_choice_beyond_a_smaller_model_falls_back_into_its_range(shipped, open_app):
     shipped(SMALL)
     visitor = open_app("attention", d=SEVEN, layer="10", head="16", token="49")
@@ -130,6 +158,7 @@ def test_a_choice_beyond_a_smaller_model_falls_back_into_its_range(shipped, open
 @pytest.mark.parametrize("parameters", [
     {"d": "p<script>alert(1)</script>"}, {"d": "i" + "A" * 5000}, {"layer": "x"}, {"head": "-1"}, {"token": "9" * 50},
     {"d": SEVEN, "model": "run:../../etc/passwd"}, {"d": SEVEN, "model": "nonsense"}, {"d": SEVEN, "model": "run:"},
+    {"model": "nonsense"}, {"d": SEVEN, "model": "nonsense", "hide": "sidebar"},
 ])
 def test_a_broken_link_gets_a_sentence_and_the_default_state(shipped, open_app, parameters):
     shipped(SMALL)

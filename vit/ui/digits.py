@@ -13,7 +13,7 @@ from vit.ui import models, parts, state
 CAPTIONS = {
     "found": "the ink",
     "cropped": "cropped to it",
-    "fitted": "longer side: 20 pixels",
+    "fitted": "longer side: at most 20 pixels",
     "centred": "centred by mass: what the model sees",
 }
 MISTAKES = Path(__file__).parents[2] / "assets" / "explorer" / "mistakes.json"
@@ -32,19 +32,19 @@ def has_strokes() -> bool:
 def sentence(view) -> str:
     config = view.config
     pixels = f"{config.image_size} x {config.image_size}"
-    inked = int((view.trace.image > 0).sum())
+    inked = int((view.trace.image.reshape(config.image_size, config.image_size, -1) > 0).any(-1).sum())
     return (f"Of your drawing the model gets {pixels} pixels, {inked} of them with ink. "
             f"It reads a **{view.trace.prediction}**.")
 
 
-def steps() -> None:
-    """From the canvas to 28x28, in pictures."""
+def steps(grid: int) -> None:
+    """From the canvas to 28x28, in pictures; the last with the grid of the model's patches."""
     pictures = step_pictures()
     if not pictures:
         st.markdown("#### From pen to pixels\nYour ink is cropped, scaled and centred, as the makers of MNIST did "
                     "with theirs. The pictures appear here.")
         return
-    figures = "".join(step_figure(name, image) for name, image in pictures.items())
+    figures = "".join(step_figure(name, image, grid) for name, image in pictures.items())
     st.html(f"<div style='display:grid;grid-template-columns:1fr 1fr;gap:.8rem'>{figures}</div>")
 
 
@@ -60,18 +60,18 @@ def step_pictures() -> dict[str, np.ndarray]:
     return {} if image is None else {"centred": image}
 
 
-def step_figure(name: str, image: np.ndarray) -> str:
+def step_figure(name: str, image: np.ndarray, grid: int) -> str:
     shown = image[:: max(1, len(image) // 150), :: max(1, len(image) // 150)]  # it is shown small
     uri = colours.data_uri(colours.paint(shown, colours.INK, 0, 255))
     ratio = image.shape[0] / image.shape[1]
     width = min(100, 100 / ratio)
-    grid = ("background-image:linear-gradient(#7d869488 1px,transparent 1px),linear-gradient(90deg,#7d869488 1px,"
-            "transparent 1px);background-size:calc(100%/7) calc(100%/7)" if name == "centred" else "")
+    lines = ("background-image:linear-gradient(#7d869488 1px,transparent 1px),linear-gradient(90deg,#7d869488 1px,"
+             f"transparent 1px);background-size:calc(100%/{grid}) calc(100%/{grid})" if name == "centred" else "")
     return (
         f"<figure style='margin:0'><div style='aspect-ratio:1;background:#0b0d12;border-radius:6px;display:flex;"
         f"align-items:center;justify-content:center'><div style='position:relative;width:{width:.1f}%'>"
         f"<img src='{uri}' alt='{CAPTIONS[name]}' style='width:100%;display:block;image-rendering:pixelated'>"
-        f"<div style='position:absolute;inset:0;{grid}'></div></div></div>"
+        f"<div style='position:absolute;inset:0;{lines}'></div></div></div>"
         f"<figcaption style='font-size:.9rem;margin:.2rem 0 .6rem'>{CAPTIONS[name]}</figcaption></figure>"
     )
 
@@ -81,7 +81,7 @@ def answer(view) -> None:
         st.markdown("#### The answer\nappears with your first stroke, and follows each further one.")
         return
     digit = view.trace.prediction
-    label = view.drawing.label
+    label = view.drawing.label if view.dataset == "mnist" else None
     comment = f"{view.confidence:.1%} sure" if view.sure else f"not sure: {view.confidence:.1%} at best"
     if label is not None and label != digit:
         comment += f" · its writer meant {label}"

@@ -9,6 +9,7 @@ import streamlit as st
 
 from vit import data
 from vit.charts import colours, patches
+from vit.charts.runs import class_names
 from vit.drawing import Drawing
 from vit.ui import about, models, state, tour
 
@@ -51,12 +52,18 @@ class View:
         return self.token - 1 if self.token else patches.most_inked(self.trace.image, self.config.patch_size)
 
     @property
-    def normalisation(self) -> tuple[float, float]:
-        (mean, *_), (deviation, *_) = data.NORMALISATION[self.config.channels]
-        return mean, deviation
+    def normalisation(self) -> tuple[str, str]:
+        """Mean and deviation of the training pixels; of red, green and blue where there are colours."""
+        values = data.NORMALISATION[self.config.channels]
+        return tuple(str(by_channel if len(by_channel) > 1 else by_channel[0]) for by_channel in values)
 
     def weights(self, name: str) -> np.ndarray:
         return self.model.get_parameter(name).detach().numpy()
+
+    @property
+    def dataset(self) -> str:
+        """What the model has learned to read."""
+        return self.story.get("dataset", "mnist")
 
     @property
     def confidence(self) -> float:
@@ -179,7 +186,8 @@ def top_line(page: str) -> None:
 
 @st.dialog("Share")
 def share(page: str) -> None:
-    st.markdown("This link brings back your drawing, the model, this page and what you have chosen on it.")
+    st.markdown("This link brings back this page, with your drawing and model, your layer, head and token, what you "
+                "have taken away, and the run you look at.")
     address = link(page)
     st.code(address, language=None, wrap_lines=True)
     hide = f"{'&' if '?' in address else '?'}hide={','.join(state.HIDEABLE)}"
@@ -187,10 +195,13 @@ def share(page: str) -> None:
 
 
 def link(page: str) -> str:
+    parameters = state.link_parameters()
+    if page == "train" and (pair := st.session_state.get("train_pair")):
+        parameters["run"] = pair
     here = urlsplit(st.context.url or "")
-    root = here.path.rsplit("/", 1)[0]
-    path = f"{root}/" if page == "draw" else f"{root}/{page}"
-    return urlunsplit((here.scheme, here.netloc, path, urlencode(state.link_parameters(), safe=",:/"), ""))
+    # Without its last slash, the address of the first page would be taken for that of a page beside it.
+    path = here.path.rstrip("/") + "/" if page == "draw" else here.path
+    return urlunsplit((here.scheme, here.netloc, path, urlencode(parameters, safe=",:/"), ""))
 
 
 def sidebar(page: str) -> None:
@@ -204,6 +215,9 @@ def sidebar(page: str) -> None:
             answer_card(view)
         choose_model()
         if view is not None:
+            if view.dataset != "mnist":
+                names = ", ".join(f"{number} {name}" for number, name in enumerate(class_names(view.dataset)))
+                st.caption(f"It has learned {data.TITLES[view.dataset]}, so its answers are: {names}.")
             for name in SELECTORS.get(page, ()):
                 selector(name, view.config)
 

@@ -7,6 +7,8 @@ import streamlit as st
 
 from vit.ui import state
 
+LATE = 6  # a layer from which on nobody has to go further
+
 
 @dataclass(frozen=True)
 class Stop:
@@ -31,7 +33,7 @@ STOPS = (
          lambda before, now: (now.layer, now.head) != (before.layer, before.head)),
     Stop("attention", "CLS collects what the answer needs. **Choose CLS as the token**, if it is not chosen, then "
                       "go to a **late layer** and see what it reads.",
-         lambda before, now: now.token == 0 and now.layer > before.layer),
+         lambda before, now: now.token == 0 and (now.layer > before.layer or now.layer >= LATE)),
     Stop("layers", "Every block only *adds* to what is there. **Choose another layer**: which adds most to your token?",
          lambda before, now: now.layer != before.layer),
     Stop("logits", "Here is the answer, and how it grew from layer to layer. At which block does the model make up "
