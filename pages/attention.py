@@ -3,11 +3,12 @@
 import streamlit as st
 
 from vit.charts import attention, colours
+from vit.charts.patches import token_word
 from vit.ui import attention_panels, frame, parts
 
 view = frame.begin("attention")
 config, trace, layer, head, token = view.config, view.trace, view.layer, view.head, view.token
-name = frame.token_name(token, config).split(" ·")[0]
+name = token_word(token)
 frame.title("Who looks at whom?", attention_panels.sentence(view))
 
 

@@ -5,6 +5,7 @@ import streamlit as st
 
 from vit import explain
 from vit.charts import colours, embedding
+from vit.charts.patches import token_word
 from vit.interventions import PositionsOff
 from vit.ui import frame, models, parts, state
 
@@ -97,7 +98,7 @@ elif shown == "CLS and positions":
     parts.equation(
         r"\mathbf{z}_0 = [\,x_{\text{class}};\; x_p^1\mathbf{E};\; \dots;\; x_p^N\mathbf{E}\,] + \mathbf{E}_{pos}",
         rf"z_{{0,{output + 1}}} = {before[output]:.3f} + ({rows[1, output]:.3f}) = {rows[2, output]:.3f}"
-        rf"\qquad\text{{output {output + 1} of {name.split(' ·')[0]}}}",
+        rf"\qquad\text{{output {output + 1} of {token_word(token)}}}",
     )
     st.markdown(f"**{name}**: {'a learned vector that no pixel touches' if token == 0 else 'its pixels'} (top), plus "
                 "where it is (middle), gives what enters the first block (bottom).")

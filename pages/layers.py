@@ -5,11 +5,12 @@ import streamlit as st
 from vit import explain
 from vit.charts import colours, layers
 from vit.charts.layers import bracketed, plain, rounded
+from vit.charts.patches import token_word
 from vit.ui import frame, parts
 
 view = frame.begin("layers")
 trace, config, layer, token, dark = view.trace, view.config, view.layer, view.token, view.dark
-block, D, number, name = trace.blocks[layer], config.width, layer + 1, layers.token_word(token)
+block, D, number, name = trace.blocks[layer], config.width, layer + 1, token_word(token)
 sizes = explain.added(trace)
 
 

@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from vit.charts import colours, draw, patches
-from vit.charts import what_if as pictures
+from vit.charts import attention, colours, draw, patches
 from vit.ui import frame, models, parts, state, what_if
 
 view = frame.begin("what_if")
@@ -38,8 +37,8 @@ picture, switches, answer = st.columns([5, 4, 4], gap="large")
 with picture:
     st.markdown("**Hide patches**: click them. Nobody can look at a grey one.")
     parts.grid_picture(
-        pictures.digit(trace.image, config.patch_size, order, hidden), config.grid, config.grid, key="missing_patches",
-        width=490, alt="your digit; click patches to hide them",
+        patches.rearranged(trace.image, config.patch_size, order, hidden), config.grid, config.grid,
+        key="missing_patches", width=490, alt="your digit; click patches to hide them",
         on_choose=lambda place: what_if.toggle("patches", order[place]),
         labels=[f"patch {patch + 1}: {'hidden' if place in hidden else 'click to hide'}"
                 for place, patch in enumerate(order)],
@@ -59,8 +58,8 @@ with answer:
 what_if.blocks(config)
 st.markdown("**Switch heads off**: click them. Each small map shows where CLS looks with your changes.")
 parts.grid_picture(
-    pictures.heads(after, silent), config.depth, config.heads, key="missing_heads", width=620, lines=False,
-    alt="where CLS looks; click a head to switch it off", row_names=range(1, config.depth + 1),
+    attention.head_mosaic(after, token=0, off=silent), config.depth, config.heads, key="missing_heads", width=620,
+    lines=False, alt="where CLS looks; click a head to switch it off", row_names=range(1, config.depth + 1),
     column_names=range(1, config.heads + 1), corner="layer ↓ head →",
     on_choose=switch_head,
     labels=[f"layer {layer + 1}, head {head + 1}: {what_a_click_does(layer, head)}"

@@ -1,11 +1,13 @@
 """Pictures of who looks at whom."""
 
+from collections.abc import Collection
+
 import numpy as np
 import plotly.graph_objects as go
 
 from vit.charts import colours
 from vit.charts.embedding import mosaic
-from vit.explain import AllHeads
+from vit.explain import AllHeads, softmax
 from vit.trace import BlockTrace, ForwardTrace
 
 LOSSES = colours.signed(dark=True)  # on a digit, which lies on near-black in both themes
@@ -18,11 +20,15 @@ def maps(trace: ForwardTrace, token: int) -> np.ndarray:
     return rows.reshape(*rows.shape[:2], grid, grid)
 
 
-def head_mosaic(trace: ForwardTrace, token: int, shared: bool) -> np.ndarray:
-    """All L x h maps in one picture, each on its own scale or all on one."""
+def head_mosaic(
+    trace: ForwardTrace, token: int, shared: bool = False, off: Collection[tuple[int, int]] = ()
+) -> np.ndarray:
+    """All L x h maps in one picture, each on its own scale or all on one; heads that are off in grey."""
     looks = maps(trace, token)
     highest = looks.max() if shared else looks.max((2, 3), keepdims=True)
     tiles = colours.paint(looks / highest.clip(1e-9), colours.WARM, 0, 1)
+    for layer, head in off:
+        tiles[layer, head] = colours.GONE
     return mosaic(tiles.reshape(-1, *tiles.shape[2:]), looks.shape[1])
 
 
@@ -63,8 +69,7 @@ def pattern(block: BlockTrace, head: int) -> np.ndarray:
 def causal(block: BlockTrace, head: int) -> np.ndarray:
     """The pattern that these scores would give under GPT's mask."""
     scores = np.where(np.tri(block.scores.shape[-1], dtype=bool), block.scores[head], -np.inf)
-    exponentials = np.exp(scores - scores.max(-1, keepdims=True))
-    return exponentials / exponentials.sum(-1, keepdims=True)
+    return softmax(scores)
 
 
 def distance_chart(heads: AllHeads, layer: int, head: int) -> go.Figure:

@@ -10,6 +10,7 @@ from PIL import Image
 
 ACCENT = "#00b4d8"  # the chosen token, everywhere
 CALM = "#8a94a6"  # what is shown beside the chosen
+GONE = (74, 80, 92)  # what was taken away, in pixels
 
 Scale = list[list]
 

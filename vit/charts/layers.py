@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vit.charts import colours
+from vit.charts import colours, patches
 from vit.explain import Added, ClsPath, LayerNormNumbers
 from vit.trace import BlockTrace
 
@@ -140,7 +140,7 @@ def added_maps(sizes: Added, token: int, layer: int) -> TokenMaps:
     most = added.max(-1, keepdims=True)
 
     def describe(part, number, where):
-        return (f"block {number + 1}, {token_word(where)}\n{('attention', 'MLP')[part]} adds "
+        return (f"block {number + 1}, {patches.token_word(where)}\n{('attention', 'MLP')[part]} adds "
                 f"{added[part, number, where]:.2f}\n= {shares[part, number, where]:.0%} of its length before")
 
     painted = colours.paint(added / np.where(most > 0, most, 1), colours.WARM, 0, 1)
@@ -153,13 +153,9 @@ def similarity_maps(similarity: np.ndarray, token: int, layer: int, dark: bool) 
 
     def describe(_, number, where):
         depth = f"after block {number}" if number else "after the embedding"
-        return f"{depth}\n{token_word(token)} and {token_word(where)}: {values[0, number, where]:.2f}"
+        return f"{depth}\n{patches.token_word(token)} and {patches.token_word(where)}: {values[0, number, where]:.2f}"
 
     return token_maps(colours.paint(values, colours.signed(dark), -1, 1), token, layer + 1, describe)
-
-
-def token_word(token: int) -> str:
-    return f"patch {token}" if token else "CLS"
 
 
 def outline(pixels: np.ndarray, top: int, left: int, bottom: int, right: int, thickness: int = 4) -> None:

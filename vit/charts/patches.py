@@ -1,5 +1,7 @@
 """Pictures of an image as patches, and of a patch as numbers."""
 
+from collections.abc import Collection, Sequence
+
 import numpy as np
 
 from vit.charts import colours
@@ -7,6 +9,10 @@ from vit.charts.embedding import mosaic
 from vit.config import ViTConfig
 
 PER_LINE = 25
+
+
+def token_word(token: int) -> str:
+    return f"patch {token}" if token else "CLS"
 
 
 def picture(image: np.ndarray) -> np.ndarray:
@@ -19,6 +25,15 @@ def cut(image: np.ndarray, patch_size: int) -> np.ndarray:
     grid, P = len(image) // patch_size, patch_size
     tiles = image.reshape(grid, P, grid, P, *image.shape[2:]).swapaxes(1, 2)
     return tiles.reshape(grid * grid, P, P, *image.shape[2:])
+
+
+def rearranged(image: np.ndarray, patch_size: int, order: Sequence[int], hidden: Collection[int]) -> np.ndarray:
+    """The image with its patches in this order, and grey where nobody can look."""
+    grid = len(image) // patch_size
+    tiles = cut(picture(image), patch_size)[list(order)]
+    tiles[list(hidden)] = colours.GONE
+    rows = tiles.reshape(grid, grid, *tiles.shape[1:]).swapaxes(1, 2)
+    return rows.reshape(*image.shape[:2], -1)
 
 
 def sentence(image: np.ndarray, patch_size: int) -> np.ndarray:

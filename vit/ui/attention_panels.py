@@ -6,6 +6,7 @@ import streamlit as st
 from vit import explain
 from vit.charts import attention, colours, embedding
 from vit.charts.logits import latex_size
+from vit.charts.patches import token_word
 from vit.ui import frame, models, parts, state
 
 
@@ -25,22 +26,18 @@ def row_of(view) -> np.ndarray:
     return view.trace.blocks[view.layer].pattern[view.head, view.token]
 
 
-def short(token: int) -> str:
-    return "CLS" if token == 0 else f"patch {token}"
-
-
 def sentence(view) -> str:
     row = row_of(view)
     best = np.argsort(-row[1:])[:3] + 1
     patches = ", ".join(map(str, sorted(best)))
     return (f"Head {view.head + 1} of layer {view.layer + 1} spends **{row[best].sum():.0%}** of "
-            f"{short(view.token)}'s attention on the patches {patches}, and {row[0]:.0%} on CLS.")
+            f"{token_word(view.token)}'s attention on the patches {patches}, and {row[0]:.0%} on CLS.")
 
 
 def over_digit(view) -> None:
     row, config = row_of(view), view.config
     key = chosen_key(view)
-    st.markdown(f"**{short(view.token)} looks at your digit** · layer {view.layer + 1}, head {view.head + 1}")
+    st.markdown(f"**{token_word(view.token)} looks at your digit** · layer {view.layer + 1}, head {view.head + 1}")
     parts.grid_picture(
         attention.over_digit(view.trace.image, row), config.grid, config.grid, key="over_digit", width=430,
         alt="attention over the digit", chosen=[token - 1 for token in {view.token, key} if token],
@@ -63,11 +60,11 @@ def one_pair(view) -> None:
         choose_key(st.session_state.key_widget)
 
     st.session_state.key_widget = key
-    st.selectbox(f"{short(query)} looks at", range(view.config.tokens), key="key_widget", on_change=choose,
+    st.selectbox(f"{token_word(query)} looks at", range(view.config.tokens), key="key_widget", on_change=choose,
                  format_func=lambda token: frame.token_name(token, view.config), width=320)
     first, second = st.columns(2, gap="large")
     with first:
-        st.markdown(f"**1 · How well do they match?** {short(query)}'s query times {short(key)}'s key, "
+        st.markdown(f"**1 · How well do they match?** {token_word(query)}'s query times {token_word(key)}'s key, "
                     f"{d_k} products:")
         vectors = np.stack([q, k, q * k])
         limit = colours.limit_of(vectors)
@@ -93,7 +90,7 @@ def one_pair(view) -> None:
         strip(scores[None], view, "scores", colours.signed(view.dark), -limit, limit, "scores of all tokens")
         strip(row[None], view, "weights", colours.WARM, 0, row.max(), f"after softmax: they sum to {row.sum():.4f}")
     st.markdown(f"**3 · Collect.** Every token's value vector, weighted by the attention it gets, is summed. "
-                f"This is what head {head + 1} brings to {short(query)}:")
+                f"This is what head {head + 1} brings to {token_word(query)}:")
     out = block.heads[head, query]
     column = int(np.abs(out).argmax())
     pieces = explain.dot_product(row, v[:, column], total=out[column])
@@ -108,7 +105,7 @@ def strip(values: np.ndarray, view, key: str, scale, low: float, high: float, ca
         np.repeat(colours.paint(values, scale, low, high), 3, axis=0), 1, values.shape[1], key=f"strip_{key}",
         alt=caption,
         width=640, lines=False, chosen=[chosen_key(view)], on_choose=choose_key, scale=(scale, low, high, caption),
-        labels=[f"{short(i)}: {parts.number(value)}" for i, value in enumerate(values[0])],
+        labels=[f"{token_word(i)}: {parts.number(value)}" for i, value in enumerate(values[0])],
     )
 
 
@@ -127,7 +124,7 @@ def whole_pattern(view) -> None:
         attention.pattern(block, view.head), T, T, key="pattern", width=640, alt="the whole attention pattern",
         lines=False,
         chosen=[view.token * T + chosen_key(view)], on_choose=choose,
-        labels=[f"{short(i // T)} → {short(i % T)}: {value:.1%}" for i, value in enumerate(looks.ravel())],
+        labels=[f"{token_word(i // T)} → {token_word(i % T)}: {value:.1%}" for i, value in enumerate(looks.ravel())],
         scale=(colours.WARM, 0, looks.max(), "attention"),
     )
 
@@ -156,7 +153,7 @@ def why_scaling(view) -> None:
     for column, (title, attended) in zip(st.columns(2), {"with 1/√d_k": scaled, "without": raw}.items(), strict=True):
         with column:
             row = attended.pattern[view.token]
-            st.markdown(f"**{title}** · {short(view.token)} looks")
+            st.markdown(f"**{title}** · {token_word(view.token)} looks")
             parts.grid_picture(
                 attention.over_digit(view.trace.image, row), view.config.grid, view.config.grid,
                 key=f"scaling_{title[:7]}",
