@@ -10,12 +10,12 @@ from torch import Generator, Tensor
 from vit import ink
 
 
-def rewrite(images: Tensor, generator: Generator, mildest: float = 1.0) -> Tensor:
+def rewrite(images: Tensor, generator: Generator, mildest: float = 1.0, strongest: float = 1.0) -> Tensor:
     """(B, 1, H, W) in [0, 1], each turned, slanted, stretched, moved, bent and inked a little differently.
 
-    How strongly differs as well: each image has a strength of its own between `mildest` and 1.
+    How strongly differs as well: each image has a strength of its own between `mildest` and `strongest`.
     """
-    strength = mildest + (1 - mildest) * torch.rand(len(images), generator=generator)
+    strength = mildest + (strongest - mildest) * torch.rand(len(images), generator=generator)
     return reink(bend(images, strength, generator), strength, generator).clamp(0, 1)
 
 

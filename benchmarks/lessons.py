@@ -36,16 +36,18 @@ class Lessons:
     def __len__(self) -> int:
         return -(-len(self.labels) // BATCH)
 
-    def epoch(self, generator: Generator, mildest: float = 1.0, restyled: bool = True) -> Iterator[Batch]:
+    def epoch(
+        self, generator: Generator, mildest: float = 1.0, strongest: float = 1.0, restyled: bool = True
+    ) -> Iterator[Batch]:
         for chosen in torch.randperm(len(self.labels), generator=generator).split(BATCH):
             labels = self.labels[chosen]
             strange = self.scribbles[torch.randint(len(self.scribbles), (SCRIBBLES,), generator=generator)]
             pictures = self.digits[chosen]
             if restyled:
                 restyle(pictures, labels, self.restyled, generator)
-            images = (rewrite(torch.cat([pictures, strange]), generator, mildest) - MEAN) / DEVIATION
+            rewritten = rewrite(torch.cat([pictures, strange]), generator, mildest, strongest)
             targets = F.one_hot(labels, 10) * (1 - SMOOTHING) + SMOOTHING / 10
-            yield Batch(images, torch.cat([targets, torch.full((SCRIBBLES, 10), 0.1)]), labels)
+            yield Batch((rewritten - MEAN) / DEVIATION, torch.cat([targets, torch.full((SCRIBBLES, 10), 0.1)]), labels)
 
 
 def restyle(pictures: Tensor, labels: Tensor, restyled: dict[int, Tensor], generator: Generator) -> None:

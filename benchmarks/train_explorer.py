@@ -31,6 +31,7 @@ WARM_UP_STEPS, WEIGHT_DECAY, AVERAGING = 1000, 0.05, 0.998
 class Epoch(NamedTuple):
     patches_kept: tuple[int, ...]  # by the batches in turn: reading less is quicker
     mildest: float = 1.0
+    strongest: float = 1.0
     restyled: bool = True
     taught: float = 0.0  # the teacher's share in the targets
 
@@ -55,6 +56,10 @@ CYCLES = [
     Cycle(5e-4, [
         *[Epoch((22, ALL), mildest=0.1, taught=0.8)] * 3,
         *[Epoch((ALL,), mildest=0.1, taught=0.8)] * 7,
+    ]),
+    Cycle(4e-4, [
+        *[Epoch((ALL,), mildest=0.0, taught=0.8)] * 6,
+        *[Epoch((ALL,), mildest=0.0, strongest=0.6, taught=0.8)] * 4,
     ]),
 ]  # fmt: skip
 EPOCHS = [epoch for cycle in CYCLES for epoch in cycle.epochs]
@@ -81,7 +86,8 @@ def train_epoch(run: "Run", number: int, lessons: Lessons, guide: nn.Module) -> 
     generator = Generator().manual_seed(SEED * 1000 + number)  # of its own, so that a resumed run is the same run
     probes = itertools.cycle([keep_patches(count, generator) if count < ALL else None for count in epoch.patches_kept])
     start, losses, correct = time.time(), [], 0
-    for step, (images, targets, labels) in enumerate(lessons.epoch(generator, epoch.mildest, epoch.restyled)):
+    batches = lessons.epoch(generator, epoch.mildest, epoch.strongest, epoch.restyled)
+    for step, (images, targets, labels) in enumerate(batches):
         run.set_rate(number * run.steps_per_epoch + step)
         if epoch.taught:
             targets = targets.lerp(opinion(guide, images), epoch.taught)

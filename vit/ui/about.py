@@ -21,7 +21,7 @@ def show(model_id: str) -> None:
         f"{config.patch_size} x {config.patch_size} pixels."
     )
     if "epochs" in story:
-        epochs, averaged = story["epochs"], " and ".join(map(str, story["mean_of_epochs"]))
+        epochs, averaged = story["epochs"], ", ".join(map(str, story["mean_of_epochs"]))
         st.markdown(
             f"It learned from MNIST's training images in {len(epochs)} epochs, never from mirrored ones; its weights "
             f"are the mean of those after epochs {averaged}. It reads "
