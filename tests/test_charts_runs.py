@@ -11,7 +11,7 @@ import pytest
 from vit import run_exports, runs
 from vit.charts import runs as run_charts
 from vit.charts.runs import Line
-from vit.config import TrainConfig, ViTConfig
+from vit.config import PICTURES, TrainConfig, ViTConfig
 
 LABELS = np.arange(1000) % 10
 
@@ -194,3 +194,10 @@ def test_what_changed_is_written_in_words():
         "train images all → 20,000, learning rate 0.001 → 0.003, depth 10 → 2"
     )
     assert runs.what_changed(now, now) == "nothing: the same run again"
+
+
+def test_only_digits_are_called_by_their_numbers():
+    for dataset in PICTURES:
+        names = run_charts.class_names(dataset)
+        assert len(set(names)) == 10
+        assert (names == tuple("0123456789")) == (dataset == "mnist")
