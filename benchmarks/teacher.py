@@ -1,4 +1,4 @@
-"""A small convolutional network that learns MNIST quickly, and whose answers then guide the explorer's model.
+"""Small convolutional networks that learn MNIST quickly, and whose answers then guide the explorer's model.
 
 A convolution knows from the start that neighbouring pixels belong together; a ViT has to find that out.
 """
@@ -29,7 +29,7 @@ def network() -> nn.Sequential:
 
 def teacher(folder: Path, lessons: Lessons, seed: int) -> nn.Sequential:
     """From the folder, or trained and put there."""
-    path = folder / "teacher.safetensors"
+    path = folder / f"teacher-{seed}.safetensors"
     if not path.exists():
         checkpoints.write_tensors(path, train(lessons, seed).state_dict(), {})
     model = network()
@@ -39,22 +39,24 @@ def teacher(folder: Path, lessons: Lessons, seed: int) -> nn.Sequential:
 
 def train(lessons: Lessons, seed: int) -> nn.Sequential:
     torch.manual_seed(seed)
-    model = network().train()
+    model = network().train().to(memory_format=torch.channels_last)
     optimizer = torch.optim.AdamW(model.parameters(), weight_decay=0.01, fused=True)
     rate = torch.optim.lr_scheduler.OneCycleLR(optimizer, PEAK_RATE, EPOCHS * len(lessons))
     for epoch in range(EPOCHS):
         right = 0
         for images, targets, labels in lessons.epoch(Generator().manual_seed(seed * 1000 + epoch), MILDEST):
-            logits = model(images)
+            logits = model(images.contiguous(memory_format=torch.channels_last))
             optimizer.zero_grad()
             F.cross_entropy(logits, targets).backward()
             optimizer.step()
             rate.step()
             right += int((logits[: len(labels)].argmax(1) == labels).sum())
-        print(f"teacher, epoch {epoch + 1} of {EPOCHS}: {right / len(lessons.labels):.2%} of its lessons", flush=True)
+        read = right / len(lessons.labels)
+        print(f"teacher {seed}, epoch {epoch + 1} of {EPOCHS}: {read:.2%} of its lessons", flush=True)
     return model
 
 
-def opinion(model: nn.Sequential, images: Tensor) -> Tensor:
-    with torch.inference_mode():
-        return model(images).softmax(1)
+@torch.inference_mode()
+def opinion(models: list[nn.Sequential], images: Tensor) -> Tensor:
+    """The mean of what they answer."""
+    return torch.stack([model(images).softmax(1) for model in models]).mean(0)

@@ -33,7 +33,9 @@ class Epoch(NamedTuple):
     mildest: float = 1.0
     strongest: float = 1.0
     restyled: bool = True
-    taught: float = 0.0  # the teacher's share in the targets
+    taught: float = 0.0  # the teachers' share in the targets
+    teachers: int = 1
+    hard: float = 0.0  # the share of images that are picked from the hard ones
 
 
 class Cycle(NamedTuple):
@@ -61,6 +63,9 @@ CYCLES = [
         *[Epoch((ALL,), mildest=0.0, taught=0.8)] * 6,
         *[Epoch((ALL,), mildest=0.0, strongest=0.6, taught=0.8)] * 4,
     ]),
+    Cycle(3e-4, [
+        *[Epoch((ALL,), mildest=0.0, strongest=0.7, taught=0.9, teachers=3, hard=0.33)] * 9,
+    ]),
 ]  # fmt: skip
 EPOCHS = [epoch for cycle in CYCLES for epoch in cycle.epochs]
 
@@ -74,23 +79,25 @@ def main():
     keep_memory()
 
     lessons = Lessons(SEED)
-    guide = teacher(arguments.folder, lessons, SEED)
-    print(f"the teacher reads {accuracy(guide, 'validation'):.2%} of the validation images", flush=True)
+    teachers = [teacher(arguments.folder, lessons, seed) for seed in range(max(epoch.teachers for epoch in EPOCHS))]
+    for number, guide in enumerate(teachers):
+        print(f"teacher {number} reads {accuracy(guide, 'validation'):.2%} of the validation images", flush=True)
+    lessons.find_hard(lambda images: opinion(teachers, images))
     run = Run(arguments.folder, steps_per_epoch=len(lessons))
     for number in range(run.epochs_done, len(EPOCHS)):
-        train_epoch(run, number, lessons, guide)
+        train_epoch(run, number, lessons, teachers)
 
 
-def train_epoch(run: "Run", number: int, lessons: Lessons, guide: nn.Module) -> None:
+def train_epoch(run: "Run", number: int, lessons: Lessons, teachers: list[nn.Sequential]) -> None:
     epoch = EPOCHS[number]
     generator = Generator().manual_seed(SEED * 1000 + number)  # of its own, so that a resumed run is the same run
     probes = itertools.cycle([keep_patches(count, generator) if count < ALL else None for count in epoch.patches_kept])
     start, losses, correct = time.time(), [], 0
-    batches = lessons.epoch(generator, epoch.mildest, epoch.strongest, epoch.restyled)
+    batches = lessons.epoch(generator, epoch.mildest, epoch.strongest, epoch.restyled, epoch.hard)
     for step, (images, targets, labels) in enumerate(batches):
         run.set_rate(number * run.steps_per_epoch + step)
         if epoch.taught:
-            targets = targets.lerp(opinion(guide, images), epoch.taught)
+            targets = targets.lerp(opinion(teachers[: epoch.teachers], images), epoch.taught)
         logits = run.model(images, next(probes))
         loss = F.cross_entropy(logits, targets)
         run.optimizer.zero_grad()

@@ -88,8 +88,22 @@ def test_a_teacher_is_trained_once_and_says_how_likely_each_digit_is(tmp_path, m
     monkeypatch.delattr(teacher, "train")
     again = teacher.teacher(tmp_path, None, seed=0)
     images = torch.randn(4, 1, 28, 28)
-    assert torch.equal(teacher.opinion(first, images), teacher.opinion(again, images))
-    assert torch.allclose(teacher.opinion(first, images).sum(1), torch.ones(4))
+    assert torch.equal(teacher.opinion([first], images), teacher.opinion([again], images))
+    assert torch.allclose(teacher.opinion([first], images).sum(1), torch.ones(4))
+
+
+def test_teachers_agree_on_the_mean_of_their_opinions():
+    one, other = (teacher.network().eval() for _ in range(2))
+    images = torch.randn(4, 1, 28, 28)
+    halfway = (one(images).softmax(1) + other(images).softmax(1)) / 2
+    assert torch.allclose(teacher.opinion([one, other], images), halfway, atol=1e-6)
+
+
+def test_hard_images_come_up_as_often_as_asked(generator):
+    order = torch.arange(1000, 2000)
+    lessons.prefer(order, torch.tensor([3, 5]), 0.3, generator)
+    assert 0.25 < (order < 1000).float().mean() < 0.35
+    assert {3, 5} == set(order[order < 1000].tolist())
 
 
 def test_scribbles_are_ink_in_the_middle():
