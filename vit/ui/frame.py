@@ -209,17 +209,17 @@ def sidebar(page: str) -> None:
         return
     with st.sidebar:
         view = current_view()
-        if view is None:
-            st.markdown("#### Your digit\nappears here as soon as you draw it.")
-        else:
-            answer_card(view)
+        if view is None:  # as little as possible: a first-time visitor's browser fetches scripts for each widget
+            st.markdown("#### Your digit\nappears here as soon as you draw it, read by the model "
+                        f"*{models.name_of(state.get().model)}*.")
+            return
+        answer_card(view)
         choose_model()
-        if view is not None:
-            if view.dataset != "mnist":
-                names = ", ".join(f"{number} {name}" for number, name in enumerate(class_names(view.dataset)))
-                st.caption(f"It has learned {data.TITLES[view.dataset]}, so its answers are: {names}.")
-            for name in SELECTORS.get(page, ()):
-                selector(name, view.config)
+        if view.dataset != "mnist":
+            names = ", ".join(f"{number} {name}" for number, name in enumerate(class_names(view.dataset)))
+            st.caption(f"It has learned {data.TITLES[view.dataset]}, so its answers are: {names}.")
+        for name in SELECTORS.get(page, ()):
+            selector(name, view.config)
 
 
 def answer_card(view: View) -> None:
