@@ -30,6 +30,11 @@ def test_what_is_left_out_of_a_stroke_lies_within_a_pixel_of_what_is_kept(drawn)
         assert max(distance_to(point, kept) for point in whole) < 1
 
 
+def test_a_pen_that_goes_straight_back_is_not_forgotten():
+    (stroke,) = drawing.from_strokes([[(168, 20), (168, 300), (168, 30)]]).strokes
+    assert stroke == ((168, 20), (168, 300), (168, 30))
+
+
 def distance_to(point, line):
     p = np.array(point, float)
     ends = np.array(line, float)
@@ -41,6 +46,23 @@ def distance_to(point, line):
         t = np.clip((p - a) @ (b - a) / length, 0, 1) if length else 0
         best = min(best, np.hypot(*(a + t * (b - a) - p)))
     return best
+
+
+@pytest.mark.parametrize("beyond", [(0, 400), (400, 0), (0, -100), (-100, 0)], ids=str)
+def test_a_stroke_that_leaves_the_canvas_is_cut_at_its_edge(beyond):
+    start = np.array([168, 168])
+    (stroke,) = drawing.from_strokes([[start, start + beyond]]).strokes
+    assert stroke[0] == (168, 168)
+    assert stroke[-1] == tuple(np.clip(start + beyond, 0, drawing.SIDE))
+
+
+def test_a_slanted_stroke_keeps_its_slant_to_the_edge():
+    (stroke,) = drawing.from_strokes([[(168, 100), (118, 0), (68, -100)]]).strokes
+    assert stroke == ((168, 100), (118, 0))
+
+
+def test_a_stroke_beside_the_canvas_is_no_drawing():
+    assert drawing.from_strokes([[(-20, 10), (-5, 300)]]) is None
 
 
 def test_an_empty_canvas_is_no_drawing():
@@ -70,6 +92,7 @@ def test_a_picture_travels_without_loss():
 
 @pytest.mark.parametrize("code", [
     "", "x", "s", "s-1", "s10000", "s1e3", "p", "pab", "pabcd", "p...", "p<script>", "pabc.", "i", "iAAAA", "i!!!!",
+    drawing.from_picture(np.zeros((28, 28))).code,
     "p" + "a" * 100_000, "i" + "A" * 100_000, "d=s1", "ｓ１",
 ])
 def test_a_damaged_or_hostile_code_is_refused_with_a_sentence(code):

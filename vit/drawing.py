@@ -64,8 +64,8 @@ class Drawing:
 
 
 def from_strokes(strokes) -> Drawing | None:
-    """Pen strokes in canvas pixels; None if there is no point in them."""
-    whole = [[(round(x), round(y)) for x, y in stroke] for stroke in strokes if len(stroke)]
+    """Pen strokes in canvas pixels, as far as they lie on it; None if nothing does."""
+    whole = [[(round(x), round(y)) for x, y in stroke] for stroke in ink.visible(strokes, SIDE)]
     tolerance = 0.75
     while sum(map(len, simplified := [_simplify(stroke, tolerance) for stroke in whole])) > MOST_POINTS:
         if tolerance > SIDE:
@@ -95,7 +95,8 @@ def from_code(code: str) -> Drawing:
         _read_strokes(code[1:])
         return drawing
     if code.startswith("i") and len(code) <= 2000:
-        _unpack(code[1:])
+        if not _unpack(code[1:]).any():
+            raise BadDrawing("The picture in this link is blank.")
         return Drawing(code)
     raise BadDrawing("This link does not hold a drawing.")
 
@@ -114,8 +115,7 @@ def to_fabric(strokes) -> dict:
     }
 
 def _write_point(point: tuple[int, int]) -> str:
-    x, y = (min(max(value, 0), 511) for value in point)
-    number = x * 512 + y
+    number = point[0] * 512 + point[1]
     return DIGITS[number >> 12] + DIGITS[number >> 6 & 63] + DIGITS[number & 63]
 
 
@@ -154,10 +154,8 @@ def _simplify(points: list[tuple[int, int]], tolerance: float) -> list[tuple[int
             continue
         along = coordinates[last] - coordinates[first]
         away = coordinates[first + 1 : last] - coordinates[first]
-        length = np.hypot(*along)
-        distances = (
-            np.abs(along[0] * away[:, 1] - along[1] * away[:, 0]) / length if length else np.hypot(*away.T)
-        )
+        share = (away @ along / max(along @ along, 1)).clip(0, 1)  # of the way along; the pen may have turned back
+        distances = np.hypot(*(away - share[:, None] * along).T)
         if distances.max() > tolerance:
             middle = first + 1 + int(distances.argmax())
             keep.add(middle)

@@ -57,7 +57,7 @@ def from_canvas(rgba: np.ndarray) -> Ink | None:
 
 def from_strokes(strokes: Iterable[Points], side: float) -> Ink | None:
     """The digit that these strokes draw on a square canvas of this side. None if no point lies on it."""
-    strokes = list(_visible(strokes, side))
+    strokes = list(visible(strokes, side))
     if not strokes:
         return None
     points = np.concatenate(strokes)
@@ -94,14 +94,28 @@ def draw_strokes(strokes: Iterable[Points], side: int, brush: float | None = Non
     return np.dstack([grey, grey, grey, np.full_like(grey, 255)])
 
 
-def _visible(strokes: Iterable[Points], side: float) -> Iterator[np.ndarray]:
+def visible(strokes: Iterable[Points], side: float) -> Iterator[np.ndarray]:
     """The parts of the strokes that lie on the canvas: the pen may have left it and come back."""
+
+    def on_canvas(points):
+        return ((points >= 0) & (points <= side)).all(1)
+
     for stroke in strokes:
         points = np.array(stroke, float).reshape(-1, 2)
-        inside = ((points >= 0) & (points <= side)).all(1)
+        points = points[np.isfinite(points).all(1)]
+        if not on_canvas(points).all():  # then it is to be cut at the edge, and not at the last point before it
+            points = _dense(points.clip(-9 * side, 10 * side))
+        inside = on_canvas(points)
         for part in np.split(np.arange(len(points)), np.flatnonzero(np.diff(inside)) + 1):
             if len(part) and inside[part[0]]:
                 yield points[part]
+
+
+def _dense(points: np.ndarray) -> np.ndarray:
+    """The same stroke with a point at each pixel of its length, if it is not absurdly long."""
+    travelled = np.concatenate([[0], np.hypot(*np.diff(points, axis=0).T).cumsum()])
+    stops = np.union1d(travelled, np.linspace(0, travelled[-1], min(int(travelled[-1]), 20_000) + 2))
+    return np.stack([np.interp(stops, travelled, values) for values in points.T], axis=1)
 
 
 def _drawn(strokes: list[np.ndarray], width: int, height: int, brush: float, fine: int) -> np.ndarray:
