@@ -115,6 +115,17 @@ def test_pause_stop_and_one_epoch_are_obeyed_within_a_second(server):
     assert (folder / "batch.npz").exists()
 
 
+def test_after_one_epoch_it_stays_paused_when_its_worker_leaves(server):
+    folder = runs.create(ENDLESS)
+    server.run_one_epoch(folder.name, epochs_done=0)
+    wait_for(lambda: state_of(folder) == "paused")
+    os.kill(server.children[folder.name].pid, signal.SIGTERM)
+    wait_for(lambda: not server.children)
+    time.sleep(0.3)
+    assert state_of(folder) == "paused"
+    assert runs.Feed(folder).read()[-1]["epoch"] == 1
+
+
 def test_further_runs_queue_and_a_pausing_worker_makes_room(server, monkeypatch):
     monkeypatch.setenv("PATCHWISE_WORKERS", "1")
     first, second = (runs.create(ENDLESS, pair_id=name) for name in ("first", "second"))

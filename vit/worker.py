@@ -196,6 +196,7 @@ class Worker:
     def _obey(self) -> None:
         command = self._command()
         if command == "pause":
+            runs.write_control(self.folder, "pause")  # "until epoch 3" is done once it is reached
             self._save_state()
             runs.write_status(self.folder, "paused")
             self._idle()
