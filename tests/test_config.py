@@ -61,6 +61,7 @@ def test_a_config_cannot_be_changed_behind_the_models_back():
         ({"heads": True}, "heads must be a whole number of at least 1, not True"),
         ({"mlp_ratio": 0}, "mlp_ratio must give the MLP at least one unit; 0 does not"),
         ({"mlp_ratio": -4.0}, "mlp_ratio must give the MLP at least one unit; -4.0 does not"),
+        ({"mlp_ratio": 1e308}, "mlp_ratio must give the MLP a finite number of units"),
         ({"mlp_ratio": math.nan}, "mlp_ratio must"),
         ({"mlp_ratio": math.inf}, "mlp_ratio must"),
         ({"mlp_ratio": "4"}, "mlp_ratio must"),

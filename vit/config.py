@@ -24,21 +24,23 @@ class ViTConfig:
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}.")
         if self.image_size % self.patch_size:
-            fitting = ", ".join(str(p) for p in range(1, self.image_size + 1) if self.image_size % p == 0)
+            fitting = ", ".join(str(p) for p in range(1, min(self.image_size, 1000) + 1) if self.image_size % p == 0)
             raise ValueError(
                 f"An image of {self.image_size} pixels cannot be cut into patches of {self.patch_size}. "
                 f"Patch sizes that fit: {fitting}."
             )
         if self.width % self.heads:
-            fitting = ", ".join(str(h) for h in range(1, self.width + 1) if self.width % h == 0)
+            fitting = ", ".join(str(h) for h in range(1, min(self.width, 1000) + 1) if self.width % h == 0)
             raise ValueError(
                 f"A width of {self.width} cannot be shared evenly by {self.heads} heads. "
                 f"Numbers of heads that fit: {fitting}."
             )
         if self.channels not in (1, 3):
             raise ValueError(f"channels must be 1 (grey) or 3 (colour), not {self.channels}.")
-        if not is_number(self.mlp_ratio) or self.mlp_width < 1:
+        if not is_number(self.mlp_ratio) or self.width * self.mlp_ratio < 1:
             raise ValueError(f"mlp_ratio must give the MLP at least one unit; {self.mlp_ratio!r} does not.")
+        if not isfinite(self.width * self.mlp_ratio):
+            raise ValueError(f"mlp_ratio must give the MLP a finite number of units; {self.mlp_ratio!r} does not.")
         if not is_number(self.dropout) or not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must be at least 0 and below 1, not {self.dropout!r}.")
 
