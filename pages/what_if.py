@@ -46,7 +46,7 @@ with picture:
     empty = [i for i, pixels in enumerate(patches.cut(trace.image, config.patch_size)) if not pixels.any()]
     with st.container(horizontal=True):
         st.button("Hide empty ones", on_click=what_if.hide, args=(empty,))
-        st.button("Put all back", icon=":material/replay:", on_click=what_if.put_back, disabled=not changes)
+        st.button("Put all back", icon=":material/replay:", on_click=what_if.put_back, disabled=not what_if.as_code())
 with switches:
     st.markdown("**Take parts of the model away**")
     what_if.switches()

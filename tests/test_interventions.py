@@ -5,6 +5,7 @@ import torch
 from vit.config import ViTConfig
 from vit.data import normalise
 from vit.interventions import (
+    AttentionOff,
     CausalMask,
     HeadsOff,
     MaskPatches,
@@ -90,6 +91,12 @@ def test_with_all_heads_off_attention_adds_only_its_bias(trace, small_model):
     changed = trace(HeadsOff({0: range(HEADS)})).blocks[0]
     bias = small_model.blocks[0].attention.out_proj.bias.detach().numpy()
     close(changed.attn_out, np.broadcast_to(bias, changed.attn_out.shape))
+
+
+def test_attention_that_is_off_adds_nothing_at_all(trace):
+    changed = trace(AttentionOff([1])).blocks[1]
+    assert (changed.attn_out == 0).all()
+    np.testing.assert_array_equal(changed.resid_mid, changed.resid_pre)
 
 
 def test_heads_of_several_blocks_are_off_together(trace):
@@ -208,13 +215,13 @@ def test_two_of_a_kind_add_up(trace):
 
 
 def test_without_attention_and_mlps_cls_never_hears_of_the_image(trace, digit):
-    off = HeadsOff({block: range(HEADS) for block in range(BLOCKS)}), MlpOff(range(BLOCKS))
+    off = AttentionOff(range(BLOCKS)), MlpOff(range(BLOCKS))
     np.testing.assert_array_equal(trace(*off).logits, trace(*off, image=255 - digit).logits)
 
 
 @pytest.mark.parametrize(
     "intervention",
-    [MaskPatches([3]), HeadsOff({1: [0]}), MlpOff([1]), PositionsOff(), ShufflePatches(0),
+    [MaskPatches([3]), HeadsOff({1: [0]}), AttentionOff([1]), MlpOff([1]), PositionsOff(), ShufflePatches(0),
      ScalingOff(ViTConfig(width=32, heads=4)), CausalMask()],
     ids=lambda intervention: type(intervention).__name__,
 )

@@ -26,7 +26,7 @@ class MaskPatches:
 
 @dataclass(frozen=True)
 class HeadsOff:
-    """These heads of these blocks contribute nothing: {block: heads}, counted from 0."""
+    """These heads of these blocks contribute nothing: {block: heads}, counted from 0. The output bias stays."""
 
     heads: Mapping[int, Collection[int]]
 
@@ -36,6 +36,16 @@ class HeadsOff:
         silenced = value.clone()
         silenced[:, list(self.heads[block])] = 0
         return silenced
+
+
+@dataclass(frozen=True)
+class AttentionOff:
+    """Attention in these blocks (counted from 0) adds nothing to the residual stream."""
+
+    blocks: Collection[int]
+
+    def __call__(self, name: str, block: int | None, value: Tensor) -> Tensor:
+        return torch.zeros_like(value) if name == "attn_out" and block in self.blocks else value
 
 
 @dataclass(frozen=True)

@@ -38,8 +38,8 @@ def test_blocks_patches_and_heads_combine(shipped, open_app):
     page.session_state["what_if_heads"] = frozenset({(1, 2)})
     page.button_group(key="what_if_mlp").set_value([3]).run()
     page.button_group(key="what_if_attention").set_value([1]).run()
-    assert "2 patches hidden, 5 heads off, 1 MLP off" in words(page)
-    probes = what.MaskPatches((5, 9)), what.HeadsOff({0: (0, 1, 2, 3), 1: (2,)}), what.MlpOff((2,))
+    assert "2 patches hidden, 1 head off, attention off in 1 block, 1 MLP off" in words(page)
+    probes = what.MaskPatches((5, 9)), what.HeadsOff({1: (2,)}), what.AttentionOff((0,)), what.MlpOff((2,))
     assert expected(model, *probes) in words(page)
     press(page, "Put all back")
     assert "Take something away" in words(page)
@@ -80,7 +80,8 @@ def test_a_link_brings_back_what_was_taken_away(shipped, open_app):
     off = "positions,causal,patch4,patch10,head1.2,attention3,mlp2"
     visitor = open_app("what_if", d=SEVEN, off=off)
     assert not visitor.exception
-    assert "2 patches hidden, no positions, 5 heads off, 1 MLP off, GPT's mask" in words(visitor)
+    heads, blocks = "1 head off, attention off in 1 block", "1 MLP off"
+    assert f"2 patches hidden, no positions, {heads}, {blocks}, GPT's mask" in words(visitor)
 
 
 def test_the_address_tells_what_is_taken_away(shipped, open_app):

@@ -66,13 +66,15 @@ def is_on(name: str) -> bool:
 def changes(config: "ViTConfig") -> list[Change]:
     from vit import interventions as what
 
-    patches, heads, mlps = hidden_places(config), silent_heads(config), blocks_off("mlp", config)
+    patches, blocks, mlps = hidden_places(config), blocks_off("attention", config), blocks_off("mlp", config)
+    heads = [(layer, head) for layer, head in silent_heads(config) if layer not in blocks]
     by_block = {block: tuple(head for layer, head in heads if layer == block) for block, _ in heads}
     possible = [
         (patches, f"{counted(len(patches), 'patch', 'patches')} hidden", what.MaskPatches(tuple(patches))),
         (is_on("shuffle"), "shuffled patches", what.ShufflePatches(SHUFFLE_SEED)),
         (is_on("positions"), "no positions", what.PositionsOff()),
         (heads, f"{counted(len(heads), 'head', 'heads')} off", what.HeadsOff(by_block)),
+        (blocks, f"attention off in {counted(len(blocks), 'block', 'blocks')}", what.AttentionOff(tuple(blocks))),
         (mlps, f"{counted(len(mlps), 'MLP', 'MLPs')} off", what.MlpOff(tuple(mlps))),
         (is_on("scaling"), "no 1/√d_k", what.ScalingOff(config)),
         (is_on("causal"), "GPT's mask", what.CausalMask()),
@@ -127,7 +129,8 @@ def as_code() -> str:
 
 
 def restore(code: str) -> bool:
-    """Take away what a link says, as far as it makes sense; whether all of it does."""
+    """Take away what a link says, as far as it makes sense; whether all of it does. Whether the model has such a
+    patch or head is not known yet."""
     items = code.split(",")
     found = [match for item in items if (match := IN_A_LINK.fullmatch(item))]
     take_away(
