@@ -21,7 +21,7 @@ with row.container(width=drawing.SIDE):
         if st.button("Photo", icon=":material/photo_camera:"):
             digits.paper()
 with row.container(width=236):
-    digits.steps(grid=view.config.grid if view else 7)
+    digits.steps(view)
 with row.container(width="stretch"):
     digits.answer(view)
 digits.samples()

@@ -10,12 +10,6 @@ from vit import data, drawing, ink
 from vit.charts import colours, draw
 from vit.ui import models, parts, state
 
-CAPTIONS = {
-    "found": "the ink",
-    "cropped": "cropped to it",
-    "fitted": "longer side: at most 20 pixels",
-    "centred": "centred by mass: what the model sees",
-}
 MISTAKES = Path(__file__).parents[2] / "assets" / "explorer" / "mistakes.json"
 MISTAKES_SHOWN = 4
 SAMPLES_PER_ROW = 7
@@ -37,42 +31,50 @@ def sentence(view) -> str:
             f"It reads a **{view.trace.prediction}**.")
 
 
-def steps(grid: int) -> None:
-    """From the canvas to 28x28, in pictures; the last with the grid of the model's patches."""
-    pictures = step_pictures()
-    if not pictures:
+def steps(view) -> None:
+    """From the canvas to what the model reads, in pictures; the last with the grid of its patches."""
+    if view is None:
         st.markdown("#### From pen to pixels\nYour ink is cropped, scaled and centred, as the makers of MNIST did "
                     "with theirs. The pictures appear here.")
         return
-    figures = "".join(step_figure(name, image, grid) for name, image in pictures.items())
-    st.html(f"<div style='display:grid;grid-template-columns:1fr 1fr;gap:.8rem'>{figures}</div>")
+    found = found_ink(view.drawing)
+    seen = view.trace.image if view.trace.image.ndim == 2 else view.trace.image.mean(-1)
+    figures = [step_figure(image, caption) for image, caption in (way_to_the_middle(found) if found else [])]
+    moved = f"centre of mass moved by {found.shift[0]}, {found.shift[1]}: " if found else ""
+    figures.append(step_figure(seen, f"{moved}what the model sees", view.config.grid))
+    st.html(f"<div style='display:grid;grid-template-columns:1fr 1fr;gap:.8rem'>{''.join(figures)}</div>")
 
 
-def step_pictures() -> dict[str, np.ndarray]:
-    chosen = state.get().drawing
-    if chosen is None:
-        return {}
+def found_ink(chosen: drawing.Drawing) -> ink.Ink | None:
+    """How this drawing's ink was found; None where a picture came whole."""
     code, photographed = st.session_state.get("photo", (None, None))
-    found = photographed if code == chosen.code else models.ink_of(chosen)
-    if found is not None:
-        return {step.name: step.image for step in found.steps}
-    image = models.image_of(chosen)
-    return {} if image is None else {"centred": image}
+    return photographed if code == chosen.code else models.ink_of(chosen)
 
 
-def step_figure(name: str, image: np.ndarray, grid: int) -> str:
+def way_to_the_middle(found: ink.Ink) -> list[tuple[np.ndarray, str]]:
+    pictures = {step.name: step.image for step in found.steps}
+    left, top, right, bottom = found.box
+    height, width = pictures["fitted"].shape
+    return [
+        (pictures["found"], "the ink"),
+        (pictures["cropped"], f"cropped to {right - left} x {bottom - top} pixels"),
+        (pictures["fitted"], f"scaled by {found.scale:.2g} to {width} x {height}"),
+    ]
+
+
+def step_figure(image: np.ndarray, caption: str, grid: int | None = None) -> str:
     shown = image[:: max(1, len(image) // 150), :: max(1, len(image) // 150)]  # it is shown small
     uri = colours.data_uri(colours.paint(shown, colours.INK, 0, 255))
     ratio = image.shape[0] / image.shape[1]
     width = min(100, 100 / ratio)
     lines = ("background-image:linear-gradient(#7d869488 1px,transparent 1px),linear-gradient(90deg,#7d869488 1px,"
-             f"transparent 1px);background-size:calc(100%/{grid}) calc(100%/{grid})" if name == "centred" else "")
+             f"transparent 1px);background-size:calc(100%/{grid}) calc(100%/{grid})" if grid else "")
     return (
         f"<figure style='margin:0'><div style='aspect-ratio:1;background:#0b0d12;border-radius:6px;display:flex;"
         f"align-items:center;justify-content:center'><div style='position:relative;width:{width:.1f}%'>"
-        f"<img src='{uri}' alt='{CAPTIONS[name]}' style='width:100%;display:block;image-rendering:pixelated'>"
+        f"<img src='{uri}' alt='{caption}' style='width:100%;display:block;image-rendering:pixelated'>"
         f"<div style='position:absolute;inset:0;{lines}'></div></div></div>"
-        f"<figcaption style='font-size:.9rem;margin:.2rem 0 .6rem'>{CAPTIONS[name]}</figcaption></figure>"
+        f"<figcaption style='font-size:.9rem;margin:.2rem 0 .6rem'>{caption}</figcaption></figure>"
     )
 
 
