@@ -72,7 +72,8 @@ def test_the_lesson_states_gap_interval_and_images():
     assert "1,000 validation images after 100 steps" in sentence
     helped = run_charts.measure_gap(verdict(np.arange(100)), verdict([]), LABELS)
     assert "Flipping helps" in run_charts.lesson(helped, "fashion-mnist")
-    assert "few seconds" in run_charts.lesson(None)
+    assert "few seconds" in run_charts.lesson(None, training=True)
+    assert "no results" in run_charts.lesson(None)
 
 
 def test_twins_are_compared_at_the_same_step_and_on_the_same_images():

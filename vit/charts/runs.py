@@ -132,10 +132,11 @@ def answers(report: dict) -> np.ndarray:
     return np.frombuffer(report["predictions"].encode(), np.uint8) - ord("0")
 
 
-def lesson(gap: Gap | None, dataset: str = "mnist") -> str:
-    """The finding in a sentence, or why there is none yet."""
+def lesson(gap: Gap | None, dataset: str = "mnist", training: bool = False) -> str:
+    """The finding in a sentence, or why there is none."""
     if gap is None:
-        return "Both twins start from the same weights. Their first results come in a few seconds."
+        then = "Their first results come in a few seconds." if training else "There are no results to compare yet."
+        return f"Both twins start from the same weights. {then}"
     measured = (f"{number(gap.points)} points (95 % sure: between {number(gap.low)} and {number(gap.high)}), "
                 f"on the same {gap.images:,} validation images after {gap.step:,} steps with this seed")
     if not gap.clear:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from vit import run_exports, runs
+from vit import data, run_exports, runs
 from vit.charts import attention, embedding
 from vit.charts import runs as run_charts
 from vit.charts.colours import data_uri
@@ -30,6 +30,8 @@ def epochs(pair_id: str) -> None:
     stems = sorted(set.intersection(*(set(run.checkpoints) for run in twins))) if twins else []
     if not stems:
         return
+    if data.needs_download(twins[0].config.dataset):
+        return  # a run from elsewhere, or its data set was deleted
     st.subheader("How it grew", anchor=False)
     stem = choose_epoch(stems) if len(stems) > 1 else stems[0]
     for column, run in zip(st.columns(len(twins), gap="large"), twins, strict=True):
@@ -105,7 +107,7 @@ def accuracies(path: str, modified: float, config: TrainConfig) -> tuple[float, 
     """How much of 500 validation images a checkpoint reads: as they are, and mirrored."""
     import torch
 
-    from vit import checkpoints, data
+    from vit import checkpoints
 
     images, labels = (array[:500] for array in training_live.judged(config, config.validation_images))
     model = checkpoints.load(Path(path))
@@ -146,7 +148,7 @@ def table() -> None:
     st.subheader("All runs on this server", anchor=False)
     offer_to_clean_up(everything)
     pairs = everything[:MOST_LISTED]
-    rows = pd.DataFrame([row(pair, before) for pair, before in zip(pairs, [*pairs[1:], None], strict=True)])
+    rows = pd.DataFrame([row(pair, before) for pair, before in zip(pairs, [*everything[1:], None], strict=False)])
     # Rows are chosen by their place. Once another run comes or goes, the choice would mean another one: it is dropped.
     key = "train_table_" + "_".join(twins[0].pair for twins in pairs)
     percent = st.column_config.NumberColumn(format="%.1f %%")

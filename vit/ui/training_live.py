@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 import streamlit as st
 
-from vit import runs
+from vit import data, runs
 from vit.charts import runs as run_charts
 from vit.charts.colours import data_uri
 from vit.charts.runs import AXES, COLOURS, NAMES, Line
@@ -100,7 +100,12 @@ def panel(pair_id: str, ticking: bool, checkpoints: list[list[str]]) -> None:
     twins = read_twins(pair_id) if st.session_state.train_pair == pair_id else None
     if twins is None or twins.any_in(*runs.ACTIVE) != ticking or checkpoints_of(twins) != checkpoints:
         st.rerun()  # the rest of the page has something new to show
+    if "train_problem" in st.session_state:
+        st.rerun()  # and so it has if a wish was refused
     verdicts = run_charts.latest_verdicts(*twins.reports) if twins.complete else None
+    if verdicts and data.needs_download(twins.config.dataset):
+        st.warning(f"{data.TITLES[twins.config.dataset]} is no longer on this server, so answers cannot be compared.")
+        verdicts = None
     buttons(twins)
     if twins.complete:
         headline(twins, verdicts)
@@ -149,15 +154,16 @@ def attempt(wish: Callable, *things) -> None:
 
 def new_seed(twins: Twins) -> None:
     seed = random.randrange(1, 10_000)
-    st.session_state.knob_seed = seed
     start(replace(twins.config, seed=seed), twins.runs[0].preset)
+    if "train_problem" not in st.session_state:
+        st.session_state.knob_seed = seed
 
 
 def one_epoch(twins: Twins) -> None:
     for run, reports in zip(twins.runs, twins.reports, strict=True):
         if run.resumable or run.active:
-            done = int(reports[-1].get("epoch", 0)) if reports else 0
-            dispatcher().run_one_epoch(run.id, done)
+            done = max((report["epoch"] for report in reports if "epoch" in report), default=0)
+            dispatcher().run_one_epoch(run.id, int(done))
 
 
 def headline(twins: Twins, verdicts: tuple[dict, dict] | None) -> None:
@@ -177,7 +183,7 @@ def headline(twins: Twins, verdicts: tuple[dict, dict] | None) -> None:
             "<div style='opacity:.75'>points ahead without flips</div>"
         )
     with words:
-        st.markdown(run_charts.lesson(gap, twins.config.dataset))
+        st.markdown(run_charts.lesson(gap, twins.config.dataset, training=twins.any_in("running")))
         for run, reports in zip(twins.runs, twins.reports, strict=True):
             progress(run, reports)
 
@@ -199,6 +205,7 @@ def progress(run: Run, reports: list[dict]) -> None:
         parts.append(f"trained for {run_charts.duration(pace.seconds)}")
     if run.reason:
         parts.append(escape(run.reason))
+    parts += [escape(note["message"]) for note in run_charts.of_kind(reports, "note")[-1:]]
     done = min(1.0, pace.step / steps) if pace else 0.0
     st.html(
         f"<div>{' · '.join(parts)}</div><div role='progressbar' aria-valuenow='{done:.0%}' "
