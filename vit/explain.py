@@ -116,16 +116,15 @@ def attention_distance(pattern: np.ndarray, grid: int, patch_size: int) -> np.nd
 class AllHeads:
     """Each (L, h): every head of every block."""
 
-    row_entropy: np.ndarray  # of the chosen token's row
-    mean_entropy: np.ndarray  # over all rows
+    entropy: np.ndarray  # mean over the rows, in bits
     distance: np.ndarray  # in pixels
 
 
-def all_heads(trace: ForwardTrace, token: int = 0) -> AllHeads:
+def all_heads(trace: ForwardTrace) -> AllHeads:
     grid = round(sqrt(len(trace.patches)))
-    entropies = np.stack([entropy(block.pattern) for block in trace.blocks])  # (L, h, T)
+    entropies = [entropy(block.pattern).mean(-1) for block in trace.blocks]
     distances = [attention_distance(block.pattern, grid, len(trace.image) // grid) for block in trace.blocks]
-    return AllHeads(entropies[:, :, token], entropies.mean(-1), np.stack(distances))
+    return AllHeads(np.stack(entropies), np.stack(distances))
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,13 +248,11 @@ class ClsPath:
 
     length: np.ndarray
     to_final: np.ndarray  # cosine with CLS as it leaves the last block
-    to_previous: np.ndarray  # cosine with CLS one block earlier; 1 for the embedding
 
 
 def cls_path(trace: ForwardTrace) -> ClsPath:
     cls = depths(trace)[:, 0]
-    among = cosines(cls)
-    return ClsPath(lengths(cls), among[-1], np.append(1.0, np.diagonal(among, offset=1)))
+    return ClsPath(lengths(cls), cosines(cls)[-1])
 
 
 # The answer

@@ -78,9 +78,9 @@ def distance_chart(heads: AllHeads, layer: int, head: int) -> go.Figure:
     layers, numbers = np.mgrid[1 : depth + 1, 1 : count + 1]
     figure = go.Figure(go.Scatter(
         x=layers.ravel(), y=heads.distance.ravel(), mode="markers",
-        marker={"size": 11, "color": heads.mean_entropy.ravel(), "colorscale": colours.WARM,
+        marker={"size": 11, "color": heads.entropy.ravel(), "colorscale": colours.WARM,
                 "colorbar": {"title": "bits", "thickness": 12}, "line": {"width": 1, "color": colours.CALM}},
-        customdata=np.stack([numbers.ravel(), heads.mean_entropy.ravel()], 1),
+        customdata=np.stack([numbers.ravel(), heads.entropy.ravel()], 1),
         hovertemplate="layer %{x}, head %{customdata[0]}<br>%{y:.1f} pixels<br>%{customdata[1]:.2f} "
                       "bits<extra></extra>",
     ))

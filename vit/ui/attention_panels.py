@@ -9,6 +9,7 @@ from vit.charts.logits import latex_size
 from vit.charts.patches import token_word
 from vit.ui import frame, models, parts, state
 
+HARDLY = 0.05  # bits: a smaller difference between mean entropies is called none
 
 def chosen_key(view) -> int:
     """The token looked at: the visitor's choice, else the one that gets most."""
@@ -70,7 +71,7 @@ def one_pair(view) -> None:
         limit = colours.limit_of(vectors)
         parts.grid_picture(
             embedding.matrix(vectors, view.dark), 3, d_k, key="qk", alt="query, key and their products", width=560,
-            words={i: f"{value:.2f}" for i, value in enumerate(vectors.ravel())} if d_k <= 16 else None,
+            words={i: f"{value:.2f}" for i, value in enumerate(vectors.ravel())} if d_k <= 8 else None,
             labels=[parts.number(value) for value in vectors.ravel()], row_names=["q", "k", "q·k"],
             scale=(colours.signed(view.dark), -limit, limit, "one scale for all"),
         )
@@ -130,8 +131,8 @@ def whole_pattern(view) -> None:
 
 
 def all_heads(view) -> None:
-    heads = explain.all_heads(view.trace, view.token)
-    here = heads.distance[view.layer, view.head], heads.mean_entropy[view.layer, view.head]
+    heads = explain.all_heads(view.trace)
+    here = heads.distance[view.layer, view.head], heads.entropy[view.layer, view.head]
     st.markdown(f"Head {view.head + 1} of layer {view.layer + 1} looks **{here[0]:.1f} pixels** far on average, "
                 f"with an entropy of **{here[1]:.2f} bits** (0 is one token only, {np.log2(view.config.tokens):.2f} is "
                 "all alike). Colour is entropy.")
@@ -141,14 +142,22 @@ def all_heads(view) -> None:
 
 def why_scaling(view) -> None:
     scaled, raw = explain.scaling_effect(view.trace.blocks[view.layer], view.head)
-    d_k = view.config.head_width
-    parts.equation(r"\operatorname{Var}(q \cdot k) \approx d_k \quad\Rightarrow\quad \text{divide by } \sqrt{d_k}",
+    with_it, without, d_k = scaled.entropy.mean(), raw.entropy.mean(), view.config.head_width
+    parts.quiz("scaling", "Leave out 1/√d_k in this head. Do its rows get flatter or sharper?",
+               ["flatter", "sharper", "neither"],
+               lambda: ("sharper" if without < with_it - HARDLY else "flatter" if without > with_it + HARDLY
+                        else "neither", f"The mean entropy goes from {with_it:.2f} to {without:.2f} bits."))
+    st.markdown("A sum of d_k independent products of variance 1 has variance d_k, and dividing by √d_k brings it back "
+                "to 1. This head's numbers are not independent; what the division does to its scores is exact:")
+    parts.equation(r"\operatorname{Var}(q \cdot k) = d_k \quad\Rightarrow\quad "
+                   r"\operatorname{Var}\!\left(\frac{q \cdot k}{\sqrt{d_k}}\right) = 1",
                    rf"\text{{spread of the scores}}: {raw.spread:.2f} \;\to\; "
                    rf"\frac{{{raw.spread:.2f}}}{{\sqrt{{{d_k}}}}} = "
                    rf"{scaled.spread:.2f}")
-    st.markdown(f"Without the division this head's rows would have **{raw.entropy.mean():.2f} bits** of entropy "
-                f"instead of **{scaled.entropy.mean():.2f}**: sharper, and harder to learn, since a softmax near 0 "
-                "and 1 passes hardly any gradient.")
+    lesson = ("sharper, and harder to learn, since a softmax near 0 and 1 passes hardly any gradient"
+              if without < with_it - HARDLY else "in this head it hardly matters")
+    st.markdown(f"Without the division this head's rows would have **{without:.2f} bits** of entropy "
+                f"instead of **{with_it:.2f}**: {lesson}.")
     T = view.config.tokens
     for column, (title, attended) in zip(st.columns(2), {"with 1/√d_k": scaled, "without": raw}.items(), strict=True):
         with column:
@@ -160,10 +169,6 @@ def why_scaling(view) -> None:
                 alt=f"attention {title}", width=330, labels=[f"patch {i}: {row[i]:.1%}" for i in range(1, T)],
                 scale=(colours.WARM, 0, row[1:].max(), f"{attended.entropy[view.token]:.2f} bits"),
             )
-    parts.quiz("scaling", "Leave out 1/√d_k in this head. Do its rows get flatter or sharper?",
-               ["flatter", "sharper"],
-               lambda: ("sharper" if raw.entropy.mean() < scaled.entropy.mean() else "flatter",
-                        f"The mean entropy goes from {scaled.entropy.mean():.2f} to {raw.entropy.mean():.2f} bits."))
 
 
 def what_counts(view) -> None:
