@@ -114,8 +114,10 @@ def test_the_rows_of_the_addition_add_up(trace):
 def test_the_mlp_mosaic_has_a_cell_for_every_unit(units):
     hidden = np.linspace(-0.1, 2, units)
     mosaic = layers.mlp_mosaic(hidden, dark=False)
-    assert mosaic.rows * mosaic.columns == len(mosaic.labels) == units
-    last = mosaic.pixels[-1, -1]
+    assert mosaic.rows * mosaic.columns == len(mosaic.labels)
+    assert sum("unit " in label for label in mosaic.labels) == units
+    assert mosaic.rows <= units / 32 + 1
+    last = mosaic.pixels.reshape(-1, 3)[units - 1]
     np.testing.assert_array_equal(last, colours.paint(2, colours.signed(False), -2, 2))
 
 

@@ -184,11 +184,13 @@ def addition_names(layer: int) -> list[str]:
 
 def mlp_mosaic(hidden: np.ndarray, dark: bool) -> Picture:
     """All hidden units of an MLP as cells in reading order, on a scale that is centred at 0."""
-    columns = next(c for c in range(min(len(hidden), 32), 0, -1) if len(hidden) % c == 0)
+    columns = min(len(hidden), 32)
+    rows = -(-len(hidden) // columns)
+    empty = rows * columns - len(hidden)
     limit = colours.limit_of(hidden)
-    cells = colours.paint(hidden.reshape(-1, columns), colours.signed(dark), -limit, limit)
+    cells = colours.paint(np.pad(hidden, (0, empty)).reshape(rows, columns), colours.signed(dark), -limit, limit)
     labels = [f"unit {unit + 1}: {value:.3f}" for unit, value in enumerate(hidden)]
-    return Picture(cells, len(hidden) // columns, columns, labels, {})
+    return Picture(cells, rows, columns, labels + ["no unit"] * empty, {})
 
 
 def path(cls: ClsPath) -> str:
