@@ -112,9 +112,10 @@ elif shown == "CLS and positions":
 elif shown == "Position maps":
     similarity = explain.position_similarity(trace.position_embeddings)
     beside, apart = explain.neighbour_similarity(similarity)
+    others = f", and patches further apart by **{apart:.2f}**" if config.grid > 2 else ""
     st.markdown("For each patch, a small map of **how alike its position vector is to all others** (cosine). Nobody "
                 f"tells a model which patches are neighbours; in this one, neighbours are alike by **{beside:.2f}** on "
-                f"average, and patches further apart by **{apart:.2f}**. Click a map to choose its patch.")
+                f"average{others}. Click a map to choose its patch.")
     parts.grid_picture(
         embedding.position_maps(similarity, dark), config.grid, config.grid, key="positions", width=640,
         alt="similarity of position embeddings", chosen=[patch], lines=False,

@@ -29,7 +29,8 @@ with right:
                            words=dict(enumerate(f"{value:.0f}" for value in grey.ravel())) if P < 8 else None)
     other.markdown(f"{P} x {P} = **{P * P} pixels**, each from 0 (paper) to 255 (full ink). "
                    f"Read row by row they are one list of {config.patch_values} numbers, the raw token.")
-    st.markdown("The model gets each pixel scaled, so that all training pixels together have mean 0 and deviation 1:")
+    st.markdown("The model gets each pixel scaled, so that all training pixels "
+                f"of {view.scaled_by} together have mean 0 and deviation 1:")
     values = view.trace.patches[patch]
     mean, deviation = view.normalisation
     parts.equation(

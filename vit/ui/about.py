@@ -30,8 +30,8 @@ def show(model_id: str) -> None:
         )
         parts.chart(learning.accuracy_by_epoch(epochs), key="about_epochs",
                     alt="accuracy on training and validation images after each epoch")
-        st.caption("Training images are bent, and half are shown only in part, so they are harder to read than the "
-                   "validation images. How to train it again: assets/README.md.")
+        st.caption("Training images are bent, and in the earlier epochs many are shown only in part, so they are "
+                   "harder to read than the validation images. How to train it again: assets/README.md.")
     elif "run" in story:
         flips = "half of the images mirrored" if story["flips"] else "no image mirrored"
         st.markdown(f"It comes from a run on this server, after epoch {story['epoch']} on "

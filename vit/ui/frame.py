@@ -57,6 +57,11 @@ class View:
         values = data.NORMALISATION[self.config.channels]
         return tuple(str(by_channel if len(by_channel) > 1 else by_channel[0]) for by_channel in values)
 
+    @property
+    def scaled_by(self) -> str:
+        """Whose pixels that mean and deviation are: all grey pictures are scaled as MNIST's are."""
+        return "MNIST" if self.config.channels == 1 else "CIFAR-10"
+
     def weights(self, name: str) -> np.ndarray:
         return self.model.get_parameter(name).detach().numpy()
 
@@ -176,7 +181,8 @@ def choose_token(token: int) -> None:
 
 def top_line(page: str) -> None:
     """Notices, and the tour, close to the menu: on a projector every line counts."""
-    st.html("<style>.stMainBlockContainer { padding-top: 4.2rem }</style>")
+    st.html("<style>.stMainBlockContainer { padding-top: 4.2rem }"
+            "@media (max-width: 375px) { .stMainBlockContainer { padding-inline: .6rem } }</style>")  # the canvas fits
     for sentence in st.session_state.notices:
         st.warning(sentence)
     st.session_state.notices.clear()
