@@ -131,6 +131,11 @@ def test_a_model_that_no_memory_holds_is_neither_tried_nor_started(small, open_a
     assert not visitor.exception
     assert "of memory for each twin, and 8 GB is the most" in words(visitor)
     assert visitor.button(key="train_start").disabled
+    visitor.number_input(key="knob_width").set_value(2**53 - 1).run()
+    assert "cannot be shared evenly" in words(visitor)
+    visitor.number_input(key="knob_mlp_ratio").set_value(1e308).run()
+    assert not visitor.exception
+    visitor.number_input(key="knob_mlp_ratio").set_value(2.0)
     visitor.number_input(key="knob_width").set_value(4_000).run()
     assert "too large to try how long that takes" in words(visitor)
 

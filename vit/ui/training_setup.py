@@ -107,10 +107,10 @@ def knobs() -> TrainConfig:
         shape = ViTConfig(
             image_size=image_size, channels=channels,
             patch_size=knob(st.selectbox, "patch_size", options=fitting),
-            width=knob(st.number_input, "width", min_value=1, max_value=8192, step=8),
-            depth=knob(st.number_input, "depth", min_value=1, max_value=200, step=1),
-            heads=knob(st.number_input, "heads", min_value=1, max_value=8192, step=1),
-            mlp_ratio=knob(st.number_input, "mlp_ratio", min_value=0.5, max_value=64.0, step=0.5),
+            width=knob(st.number_input, "width", min_value=1, step=8),
+            depth=knob(st.number_input, "depth", min_value=1, step=1),
+            heads=knob(st.number_input, "heads", min_value=1, step=1),
+            mlp_ratio=knob(st.number_input, "mlp_ratio", min_value=0.5, step=0.5),
             dropout=knob(st.number_input, "dropout", min_value=0.0, max_value=0.9, step=0.05),
         )
         compiled = knob(st.toggle, "compile")
