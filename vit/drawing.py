@@ -65,7 +65,7 @@ class Drawing:
 
 def from_strokes(strokes) -> Drawing | None:
     """Pen strokes in canvas pixels, as far as they lie on it; None if nothing does."""
-    whole = [[(round(x), round(y)) for x, y in stroke] for stroke in ink.visible(strokes, SIDE)]
+    whole = list(ink.visible(strokes, SIDE))
     tolerance = 0.75
     while sum(map(len, simplified := [_simplify(stroke, tolerance) for stroke in whole])) > MOST_POINTS:
         if tolerance > SIDE:
@@ -114,8 +114,10 @@ def to_fabric(strokes) -> dict:
         ]
     }
 
-def _write_point(point: tuple[int, int]) -> str:
-    number = point[0] * 512 + point[1]
+
+def _write_point(point: np.ndarray) -> str:
+    x, y = point.round().astype(int)
+    number = x * 512 + y
     return DIGITS[number >> 12] + DIGITS[number >> 6 & 63] + DIGITS[number & 63]
 
 
@@ -144,23 +146,22 @@ def _unpack(text: str) -> np.ndarray:
     return np.frombuffer(pixels, np.uint8).reshape(ink.FIELD, ink.FIELD)
 
 
-def _simplify(points: list[tuple[int, int]], tolerance: float) -> list[tuple[int, int]]:
+def _simplify(points: np.ndarray, tolerance: float) -> np.ndarray:
     """The points that matter (Ramer, Douglas, Peucker): none left out lies further than the tolerance away."""
     keep, spans = {0, len(points) - 1}, [(0, len(points) - 1)]
-    coordinates = np.array(points, float)
     while spans:
         first, last = spans.pop()
         if last - first < 2:
             continue
-        along = coordinates[last] - coordinates[first]
-        away = coordinates[first + 1 : last] - coordinates[first]
-        share = (away @ along / max(along @ along, 1)).clip(0, 1)  # of the way along; the pen may have turned back
+        along = points[last] - points[first]
+        away = points[first + 1 : last] - points[first]
+        share = (away @ along / max(along @ along, 1e-9)).clip(0, 1)  # of the way along; the pen may have turned back
         distances = np.hypot(*(away - share[:, None] * along).T)
         if distances.max() > tolerance:
             middle = first + 1 + int(distances.argmax())
             keep.add(middle)
             spans += [(first, middle), (middle, last)]
-    return [points[i] for i in sorted(keep)]
+    return points[sorted(keep)]
 
 
 def for_model(image: np.ndarray, config: ViTConfig) -> np.ndarray:

@@ -94,6 +94,18 @@ def test_a_stroke_begun_while_the_last_is_being_read_is_not_lost(page, app_url):
         assert np.allclose(ys, 80 + 40 * row, atol=2)
 
 
+@pytest.mark.parametrize("outside", [(60, 400), (-30, 200), (500, 100)], ids=["over a button", "left", "right"])
+def test_a_stroke_that_ends_outside_the_canvas_is_kept_up_to_its_edge(page, app_url, outside):
+    page.goto(app_url)
+    draw(page, [(150, 150), outside])
+    (stroke,) = drawing.from_code(drawn_code(page)).strokes
+    first, last = np.array(stroke[0]), np.array(stroke[-1])
+    assert np.abs(first - 150).max() <= 1
+    assert min(*last, *(drawing.SIDE - last)) <= 1
+    along, whole = last - first, np.array(outside) - 150
+    assert along @ whole > 0.99 * np.hypot(*along) * np.hypot(*whole)  # in the same direction
+
+
 def test_nothing_is_asked_of_the_server_that_the_visitor_did_not_ask(page, app_url):
     """A run that the page asks for by itself swallows a click on a link that is under way."""
     asked = []

@@ -33,13 +33,17 @@ export default function ({ parentElement }) {
   const watch = new MutationObserver(() => mend(document));
   watch.observe(document.body, { childList: true, subtree: true });
   let drawnOn = null;
+  const hold = (event) => {  // a pen lifted over a disabled button, or outside the window, would not be heard of
+    const [touched] = event.composedPath();
+    if (touched.matches?.("canvas.upper-canvas")) touched.setPointerCapture(event.pointerId);
+  };
   const penDown = (event) => { drawnOn = event.composedPath().find((node) => node.querySelector?.(".canvas-root")); };
   const penUp = () => {
     const send = drawnOn?.querySelector(".dc-toolbar button");  // its first: "Update the app with this drawing"
     drawnOn = null;
     if (send) setTimeout(() => send.click());  // once the canvas has taken the stroke in
   };
-  const heard = { mousedown: penDown, touchstart: penDown, mouseup: penUp, touchend: penUp };
+  const heard = { pointerdown: hold, mousedown: penDown, touchstart: penDown, mouseup: penUp, touchend: penUp };
   for (const [name, listener] of Object.entries(heard)) document.addEventListener(name, listener);
   return () => {
     watch.disconnect();
