@@ -25,7 +25,7 @@ with row.container(width=236):
 with row.container(width="stretch"):
     digits.answer(view)
 digits.samples()
-parts.try_this("draw the same digit small, in a corner, and then as large as the canvas. The four pictures tell why "
-               "the answer hardly changes.")
+parts.try_this("draw the same digit small, in a corner, and then as large as the canvas. The pictures beside it tell "
+               "why the answer hardly changes.")
 frame.end("draw")
 models.warm_up()

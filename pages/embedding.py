@@ -33,7 +33,7 @@ def choose_output(chosen: int) -> None:
 
 
 frame.title("How does a patch become a vector?",
-            f"The {config.patch_values} numbers of patch {patch + 1} are multiplied by one learned matrix. "
+            f"The {config.patch_values} numbers of patch {patch + 1} are multiplied by one matrix. "
             f"Out come **{D} numbers**: the patch as the model thinks of it.")
 
 st.session_state.output_widget = output + 1
@@ -86,7 +86,7 @@ if shown == "Filters":
     columns = embedding.mosaic_columns(D)
     st.markdown(f"The **{D} filters** of this model: the rows of E, each as a {P} x {P} picture. Click one.")
     parts.grid_picture(
-        picture, -(-D // columns), columns, key="filters", alt="all learned filters", width=900, chosen=[output],
+        picture, -(-D // columns), columns, key="filters", alt="all filters", width=900, chosen=[output],
         lines=False, on_choose=choose_output, labels=[f"filter {i + 1}" for i in range(D)],
         scale=(colours.signed(dark), -limit, limit, "one scale for all"),
     )
@@ -100,8 +100,8 @@ elif shown == "CLS and positions":
         rf"z_{{0,{output + 1}}} = {before[output]:.3f} + ({rows[1, output]:.3f}) = {rows[2, output]:.3f}"
         rf"\qquad\text{{output {output + 1} of {token_word(token)}}}",
     )
-    st.markdown(f"**{name}**: {'a learned vector that no pixel touches' if token == 0 else 'its pixels'} (top), plus "
-                "where it is (middle), gives what enters the first block (bottom).")
+    st.markdown(f"**{name}**: {'a vector of its own that no pixel touches' if token == 0 else 'its pixels'} (top), "
+                "plus where it is (middle), gives what enters the first block (bottom).")
     parts.grid_picture(
         np.repeat(embedding.matrix(rows, dark), 4, axis=0), 3, D, key="sum", alt="token plus position",
         width=1100, lines=False,
@@ -137,6 +137,6 @@ else:
     )
 parts.quiz("positions", "Take all positions away, so that no patch knows where it was. Does the model still read a "
            f"{trace.prediction}?", ["yes", "no"], without_positions)
-parts.try_this("choose “Position maps”: a patch is most like its neighbours, which the model had to find out by "
-               "itself. Then choose the untrained model in the sidebar, and look again.")
+parts.try_this("choose “Position maps”, once with the trained and once with the untrained model (in the sidebar). "
+               "Nobody tells a model which patches are neighbours: who has found out?")
 frame.end("embedding")

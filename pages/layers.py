@@ -56,7 +56,7 @@ parts.grid_picture(
 )
 parts.try_this(
     f"click block 1, then block {config.depth}. Which one rewrites {name}, and which one only touches it up? "
-    "Then choose another token in the sidebar: is it the same for a patch?"
+    f"Then choose {'another patch' if token else 'a patch'} in the sidebar: is it the same there?"
 )
 
 st.subheader(f"Block {number}, as a sum", anchor=False)

@@ -33,8 +33,8 @@ st.segmented_control("class to look into", range(config.classes), key="class_wid
                      on_change=lambda: choose_class(st.session_state.class_widget))
 left, right = st.columns(2, gap="large")
 with left:
-    st.markdown("**The answer after each block**: what the head would read if the model stopped there. It was "
-                "trained to read the last row only.")
+    st.markdown("**The answer after each block**: what the head would read if the model stopped there. Training "
+                "teaches it the last row only.")
     picture = logits.lens(lens, label)
     parts.grid_picture(
         picture.pixels, picture.rows, picture.columns, key="lens", width=620,
@@ -51,7 +51,7 @@ st.subheader(f"The logit of {label}", anchor=False)
 picture, maths = st.columns([3, 2], gap="large")
 with picture:
     st.markdown(f"The {config.width} numbers of CLS after the last norm, times the {config.width} weights "
-                f"that the head has learned for {label}. What is red in the last row speaks for {label}, "
+                f"of the head for {label}. What is red in the last row speaks for {label}, "
                 "what is blue against it.")
     rows = logits.reading(trace.cls_out, view.weights("head.weight")[label])
     parts.grid_picture(

@@ -9,7 +9,7 @@ view = frame.begin("patches")
 config, image, patch = view.config, view.trace.image, view.patch
 P, N, row, column = config.patch_size, config.patches, patch // config.grid, patch % config.grid
 frame.title("How does a picture become words?",
-            f"Your {view.trace.prediction} becomes **{N} patches** of {P} x {P} pixels. "
+            f"Your digit becomes **{N} patches** of {P} x {P} pixels. "
             "The model reads them like the words of a sentence.")
 
 left, right = st.columns([5, 6], gap="large")

@@ -51,12 +51,14 @@ with switches:
     st.markdown("**Take parts of the model away**")
     what_if.switches()
 with answer:
-    st.html(f"<div data-testid='changed-answer' style='font-size:5rem;font-weight:700;line-height:1'>"
+    colour = "inherit" if view.would_be_sure(after.probabilities.max()) else colours.CALM
+    st.html(f"<div data-testid='changed-answer' style='font-size:5rem;font-weight:700;line-height:1;color:{colour}'>"
             f"{after.prediction}</div>{draw.bars(after.probabilities, trace.probabilities)}")
     st.caption("Bars: with your changes. Marks: as it was.")
 
 what_if.blocks(config)
-st.markdown("**Switch heads off**: click them. Each small map shows where CLS looks with your changes.")
+st.markdown("**Switch heads off**: click them. Each small map shows where CLS looks with your changes."
+            + (" Under GPT's mask it sees only itself: all are dark." if what_if.is_on("causal") else ""))
 parts.grid_picture(
     attention.head_mosaic(after, token=0, off=silent), config.depth, config.heads, key="missing_heads", width=620,
     lines=False, alt="where CLS looks; click a head to switch it off", row_names=range(1, config.depth + 1),

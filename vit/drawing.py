@@ -41,6 +41,10 @@ class Drawing:
     def strokes(self) -> tuple[Stroke, ...]:
         return _read_strokes(self.code[1:]) if self.kind == "strokes" else ()
 
+    def without_last_stroke(self) -> "Drawing | None":
+        rest, _, _ = self.code.rpartition(".")
+        return Drawing(rest) if rest else None
+
     @property
     def sample(self) -> int | None:
         return int(self.code[1:]) if self.kind == "sample" else None

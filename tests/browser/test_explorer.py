@@ -136,6 +136,25 @@ def test_undo_and_clear(page, app_url):
     expect(page).not_to_have_url(re.compile(r"d=p"))
 
 
+def test_undo_brings_back_the_digit_that_was_drawn_over(page, app_url):
+    page.goto(f"{app_url}/?d=s3")
+    draw(page, [(110, 170), (220, 170)])
+    expect(page).to_have_url(re.compile(r"d=p[\w-]+"))
+    page.get_by_role("button", name="Undo").click()
+    expect(page).to_have_url(re.compile(r"d=s3\b"))
+
+
+def test_the_browser_s_back_button_needs_no_more_than_two_presses(page, app_url):
+    page.goto(f"{app_url}/attention?d=s3&layer=3&head=2&token=5")
+    page.get_by_role("link", name="Layers").click()
+    expect(page.get_by_role("heading", name="What does each block add?")).to_be_visible()
+    expect(page).to_have_url(re.compile(r"/layers\?.*token=5"))
+    for _ in range(2):
+        page.go_back()
+        page.wait_for_timeout(1000)
+    expect(page.get_by_role("heading", name="Who looks at whom?")).to_be_visible()
+
+
 def test_a_drawing_can_be_continued_after_a_visit_to_another_page(page, app_url):
     open_with_a_seven(page, app_url)
     before = drawn_code(page)

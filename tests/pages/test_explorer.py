@@ -88,7 +88,7 @@ def test_the_answer_without_positions_is_measured(shipped, open_app):
     assert "in no order" not in words(visitor)
     visitor.radio(key="quiz_positions").set_value("yes").run()
     same = lost.prediction == trace_image(model, image).prediction
-    assert ("**Yes.**" if same else "**Not quite: no.**") in words(visitor)
+    assert ("**Right: yes.**" if same else "**Not quite: no.**") in words(visitor)
     assert f"{lost.probabilities.max():.1%}" in words(visitor)
 
 
@@ -213,6 +213,15 @@ def test_the_tour_notices_what_the_visitor_has_done():
     assert "Done." in words(visitor)
     visitor.button(key="tour_leave").click().run()
     assert "Stop 1" not in words(visitor)
+
+
+def test_the_page_does_not_tell_what_a_question_asks(shipped, open_app):
+    shipped(SMALL)
+    visitor = open_app("attention", d=SEVEN)
+    visitor.button_group(key="attention_panel").set_value("Why √d_k").run()
+    assert "bits" not in words(visitor)
+    visitor.radio(key="quiz_scaling_0_0").set_value("flatter").run()
+    assert "of entropy instead of" in words(visitor)
 
 
 def test_a_question_answers_only_after_a_guess(shipped, open_app):

@@ -223,7 +223,8 @@ def legend(name: str) -> str:
         for colour, words in meaning.items()
     )
     return (f"<div style='display:flex;flex-wrap:wrap;gap:.2rem 1.4rem'>{items}<span style='opacity:.75'>"
-            "in % of its length before the block; all bars on one scale</span></div>")
+            "bars: how long the added vector is, all on one scale; numbers: in % of the token's length before"
+            "</span></div>")
 
 
 def norm_table(x: np.ndarray, numbers: LayerNormNumbers, component: int) -> str:

@@ -9,6 +9,7 @@ from vit.charts.logits import latex_size
 from vit.charts.patches import token_word
 from vit.ui import frame, models, parts, state
 
+WHO_AT_WHOM = "who looks ↓  at whom →"
 HARDLY = 0.05  # bits: a smaller difference between mean entropies is called none
 
 def chosen_key(view) -> int:
@@ -41,12 +42,14 @@ def over_digit(view) -> None:
     st.markdown(f"**{token_word(view.token)} looks at your digit** · layer {view.layer + 1}, head {view.head + 1}")
     parts.grid_picture(
         attention.over_digit(view.trace.image, row), config.grid, config.grid, key="over_digit", width=430,
-        alt="attention over the digit", chosen=[token - 1 for token in {view.token, key} if token],
+        alt="attention over the digit", chosen=[view.token - 1] if view.token else [],
+        dashed=[key - 1] if key and key != view.token else [],
         labels=[f"patch {i + 1}: {value:.1%}" for i, value in enumerate(row[1:])],
         on_choose=lambda cell: choose_key(cell + 1),
         scale=(colours.WARM, 0, row[1:].max(), f"of the attention · {row[0]:.1%} goes to CLS"),
     )
-    st.caption("Click a patch to unfold how much it gets, below.")
+    st.caption("Click a patch to unfold how much it gets, below; a broken frame marks it."
+               + (f" The whole frame is {token_word(view.token)}, which looks." if view.token else ""))
 
 
 def one_pair(view) -> None:
@@ -123,7 +126,7 @@ def whole_pattern(view) -> None:
 
     parts.grid_picture(
         attention.pattern(block, view.head), T, T, key="pattern", width=640, alt="the whole attention pattern",
-        lines=False,
+        lines=False, corner=WHO_AT_WHOM,
         chosen=[view.token * T + chosen_key(view)], on_choose=choose,
         labels=[f"{token_word(i // T)} → {token_word(i % T)}: {value:.1%}" for i, value in enumerate(looks.ravel())],
         scale=(colours.WARM, 0, looks.max(), "attention"),
@@ -143,10 +146,12 @@ def all_heads(view) -> None:
 def why_scaling(view) -> None:
     scaled, raw = explain.scaling_effect(view.trace.blocks[view.layer], view.head)
     with_it, without, d_k = scaled.entropy.mean(), raw.entropy.mean(), view.config.head_width
-    parts.quiz("scaling", "Leave out 1/√d_k in this head. Do its rows get flatter or sharper?",
-               ["flatter", "sharper", "neither"],
-               lambda: ("sharper" if without < with_it - HARDLY else "flatter" if without > with_it + HARDLY
-                        else "neither", f"The mean entropy goes from {with_it:.2f} to {without:.2f} bits."))
+    told = parts.quiz(
+        f"scaling_{view.layer}_{view.head}", "Leave out 1/√d_k in this head. Do its rows get flatter or sharper?",
+        ["flatter", "sharper", "neither"],
+        lambda: ("sharper" if without < with_it - HARDLY else "flatter" if without > with_it + HARDLY else "neither",
+                 f"The mean entropy goes from {with_it:.2f} to {without:.2f} bits."),
+    )
     st.markdown("A sum of d_k independent products of variance 1 has variance d_k, and dividing by √d_k brings it back "
                 "to 1. This head's numbers are not independent; what the division does to its scores is exact:")
     parts.equation(r"\operatorname{Var}(q \cdot k) = d_k \quad\Rightarrow\quad "
@@ -154,6 +159,8 @@ def why_scaling(view) -> None:
                    rf"\text{{spread of the scores}}: {raw.spread:.2f} \;\to\; "
                    rf"\frac{{{raw.spread:.2f}}}{{\sqrt{{{d_k}}}}} = "
                    rf"{scaled.spread:.2f}")
+    if not told:
+        return
     lesson = ("sharper, and harder to learn, since a softmax near 0 and 1 passes hardly any gradient"
               if without < with_it - HARDLY else "in this head it hardly matters")
     st.markdown(f"Without the division this head's rows would have **{without:.2f} bits** of entropy "
@@ -215,8 +222,6 @@ def causal_mask(view) -> None:
         with column:
             st.markdown(f"**{title}** · CLS looks at itself with {values[0, 0]:.0%}")
             parts.grid_picture(
-                colours.paint(values, colours.WARM, 0, looks.max()), T, T, key=f"mask_{title[:4]}", alt=title,
-                width=420,
-                lines=False, scale=(colours.WARM, 0, looks.max(), "one scale for both"),
-                chosen=[view.token * T + chosen_key(view)],
+                colours.paint(values, colours.WARM, 0, values.max()), T, T, key=f"mask_{title[:4]}", alt=title,
+                width=420, lines=False, scale=(colours.WARM, 0, values.max(), "attention"), corner=WHO_AT_WHOM,
             )

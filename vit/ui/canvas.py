@@ -64,6 +64,8 @@ def show() -> None:
         strokes = ink.strokes_of(st.session_state[key]["drawing"]["raw"])
         drawing = drawings.from_strokes(strokes)
         sheet["shown"] = drawing
+        if drawing and state.get().drawing and not state.get().drawing.strokes:
+            st.session_state.drawn_over = state.get().drawing  # the first stroke takes its place
         state.draw(drawing)
 
     # Not the canvas's own background: it would report that image's size in a run of its own, and a click on a link
@@ -113,10 +115,12 @@ def left() -> None:
 
 
 def undo() -> None:
+    """Without the last stroke; without the first, what it was drawn over is there again."""
     drawing = state.get().drawing
     if drawing:
-        state.draw(drawings.from_strokes(drawing.strokes[:-1]))
+        state.draw(drawing.without_last_stroke() or st.session_state.pop("drawn_over", None))
 
 
 def clear() -> None:
+    st.session_state.pop("drawn_over", None)
     state.draw(None)

@@ -40,7 +40,7 @@ def steps(view) -> None:
     found = found_ink(view.drawing)
     seen = view.trace.image if view.trace.image.ndim == 2 else view.trace.image.mean(-1)
     figures = [step_figure(image, caption) for image, caption in (way_to_the_middle(found) if found else [])]
-    moved = f"centre of mass moved by {found.shift[0]}, {found.shift[1]}: " if found else ""
+    moved = "centre of mass ({:.1f}, {:.1f}) put in the middle: ".format(*found.centre_of_mass) if found else ""
     figures.append(step_figure(seen, f"{moved}what the model sees", view.config.grid))
     st.html(f"<div style='display:grid;grid-template-columns:1fr 1fr;gap:.8rem'>{''.join(figures)}</div>")
 
@@ -58,7 +58,7 @@ def way_to_the_middle(found: ink.Ink) -> list[tuple[np.ndarray, str]]:
     return [
         (pictures["found"], "the ink"),
         (pictures["cropped"], f"cropped to {right - left} x {bottom - top} pixels"),
-        (pictures["fitted"], f"scaled by {found.scale:.2g} to {width} x {height}"),
+        (pictures["fitted"], f"scaled to {width} x {height}, pen like MNIST's"),
     ]
 
 

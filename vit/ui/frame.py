@@ -76,7 +76,10 @@ class View:
 
     @property
     def sure(self) -> bool:
-        return self.confidence >= self.story.get("unsure_below", 0.5)
+        return self.would_be_sure(self.confidence)
+
+    def would_be_sure(self, confidence: float) -> bool:
+        return confidence >= self.story.get("unsure_below", 0.5)
 
 
 def pages() -> dict[str, "st.Page"]:
@@ -226,6 +229,8 @@ def sidebar(page: str) -> None:
             st.caption(f"It has learned {data.TITLES[view.dataset]}, so its answers are: {names}.")
         for name in SELECTORS.get(page, ()):
             selector(name, view.config)
+        if page in ("patches", "embedding") and view.token == 0:
+            st.caption(f"CLS has no pixels: you see patch {view.patch + 1}, the one with the most ink.")
 
 
 def answer_card(view: View) -> None:

@@ -27,11 +27,14 @@ export default function ({ data, parentElement, setTriggerValue }) {
     for (let r = 1; r < rows; r++) lines += line(0, r, columns, r);
     for (let c = 1; c < columns; c++) lines += line(c, 0, c, rows);
   }
-  const box = (index, kind) =>
-    `<rect class="${kind}" x="${index % columns}" y="${Math.floor(index / columns)}" width="1" height="1"/>`;
+  const outside = (size) => size && size < 16 ? 4 / size : 0;  // a thin cell would vanish under its own frame
+  const wider = outside(frame.clientWidth / columns), taller = outside(frame.clientHeight / rows);
+  const box = (index, kind) => `<rect class="${kind}" x="${index % columns - wider}"
+    y="${Math.floor(index / columns) - taller}" width="${1 + 2 * wider}" height="${1 + 2 * taller}"/>`;
   const svg = root.querySelector("svg");
   svg.setAttribute("viewBox", `0 0 ${columns} ${rows}`);
-  svg.innerHTML = `<g class="lines">${lines}</g>` + data.chosen.map((i) => box(i, "halo") + box(i, "chosen")).join("");
+  svg.innerHTML = `<g class="lines">${lines}</g>` + data.chosen.map((i) => box(i, "halo") + box(i, "chosen")).join("")
+    + data.dashed.map((i) => box(i, "halo") + box(i, "chosen dashed")).join("");
   const words = root.querySelector(".words");
   words.innerHTML = "";
   for (const [index, text] of Object.entries(data.words)) {
@@ -100,8 +103,8 @@ GRID_PICTURE_CSS = f"""
 .frame img {{ image-rendering: pixelated; border-radius: 4px; }}
 .frame svg {{ overflow: visible; }}
 .words span {{ position: absolute; transform: translate(-50%, -50%); font: 600 0.8rem var(--st-font, sans-serif);
-  color: #fff; text-shadow: 0 0 3px #000, 0 0 2px #000; pointer-events: none; white-space: nowrap; }}
-.words .on-bright {{ color: #000; text-shadow: 0 0 3px #fff, 0 0 2px #fff; }}
+  color: #fff; text-shadow: 0 0 2px #000, 0 0 4px #000, 0 0 6px #000; pointer-events: none; white-space: nowrap; }}
+.words .on-bright {{ color: #000; text-shadow: 0 0 2px #fff, 0 0 4px #fff, 0 0 6px #fff; }}
 .names span {{ position: absolute; font: 0.8rem var(--st-font, sans-serif); color: var(--st-text-color); }}
 .names .row {{ transform: translate(-100%, -50%); }}
 .names .column {{ transform: translate(-50%, -100%); }}
@@ -110,6 +113,7 @@ GRID_PICTURE_CSS = f"""
 rect {{ fill: none; vector-effect: non-scaling-stroke; }}
 .halo {{ stroke: #000; stroke-width: 6; stroke-opacity: 0.7; }}
 .chosen {{ stroke: {colours.ACCENT}; stroke-width: 3.5; }}
+.dashed {{ stroke-dasharray: 7 5; }}
 .tip {{ position: absolute; display: none; z-index: 9; padding: 0.2rem 0.5rem; border-radius: 0.3rem;
   background: #000d; color: #fff; font: 0.9rem var(--st-font, sans-serif); white-space: pre; pointer-events: none; }}
 .scale {{ align-items: center; gap: 0.4rem; margin-top: 0.35rem; max-width: 100%; flex-wrap: wrap;
@@ -123,13 +127,15 @@ _grid_picture = None
 
 def grid_picture(
     pixels: np.ndarray, rows: int, columns: int, *, key: str, alt: str, width: int = 420,
-    chosen: Sequence[int] = (), labels: Sequence[str] = (), words: dict[int, str] | None = None,
+    chosen: Sequence[int] = (), dashed: Sequence[int] = (), labels: Sequence[str] = (),
+    words: dict[int, str] | None = None,
     on_choose: Callable[[int], None] | None = None, scale: tuple | None = None, lines: bool = True,
     row_names: Sequence[str] = (), column_names: Sequence[str] = (), corner: str = "",
 ) -> None:
     """An array of RGB pixels, seen as rows x columns cells: hover to read one, click to choose it.
 
-    `labels` are shown on hover, `words` (by cell) always; `scale` is (colour scale, low, high, caption).
+    `chosen` cells get a frame, `dashed` ones a broken one; `labels` are shown on hover,
+    `words` (by cell) always; `scale` is (colour scale, low, high, caption).
     """
     global _grid_picture
     if _grid_picture is None:
@@ -147,6 +153,7 @@ def grid_picture(
         data={
             "source": colours.data_uri(pixels), "rows": rows, "columns": columns, "width": width, "alt": alt,
             "aspect": pixels.shape[1] / pixels.shape[0], "chosen": list(map(int, chosen)), "lines": lines,
+            "dashed": list(map(int, dashed)),
             "labels": list(labels), "words": words or {},
             "bright": bright_cells(pixels, rows, columns) if words else [], "clickable": on_choose is not None,
             "rowNames": list(row_names), "columnNames": list(column_names), "corner": corner,
@@ -186,7 +193,8 @@ def equation(symbols: str, numbers: str | Sequence[str] = ()) -> None:
     """The paper's equation, and below it the same with the numbers of this drawing."""
     if "maths" in state.get().hidden:
         return
-    lines = [symbols, *([numbers] if isinstance(numbers, str) else numbers)]
+    strut = r"\rule[-0.4em]{0pt}{1.7em}"  # or the page cuts off what stands above the first line
+    lines = [strut + symbols, *([numbers] if isinstance(numbers, str) else numbers)]
     st.latex(r"\begin{gathered}" + r" \\[1.2em] ".join(lines) + r"\end{gathered}")  # one element: quicker than many
 
 
@@ -227,13 +235,17 @@ def try_this(prompt: str) -> None:
         st.info(f"**Try:** {prompt}", icon=":material/edit:")
 
 
-def quiz(key: str, question: str, options: Sequence[str], solve: Callable[[], tuple[str, str]]) -> None:
-    """Predict, then reveal: the visitor commits to an answer before `solve` measures the right one and tells why."""
+def quiz(key: str, question: str, options: Sequence[str], solve: Callable[[], tuple[str, str]]) -> bool:
+    """Predict, then reveal: the visitor commits to an answer before `solve` measures the right one and tells why.
+
+    Gives back whether the page may tell the answer now.
+    """
     if "quiz" in state.get().hidden:
-        return
+        return True
     with st.container(border=True):
         guess = st.radio(f"**Predict:** {question}", options, index=None, key=f"quiz_{key}", horizontal=True)
         if guess is not None:
             answer, reveal = solve()
-            verdict = "Yes." if guess == answer else f"Not quite: {answer}."
-            st.markdown(f"**{verdict}** {reveal}")
+            verdict = "Right" if guess == answer else "Not quite"
+            st.markdown(f"**{verdict}: {answer}.** {reveal}")
+    return guess is not None

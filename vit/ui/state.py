@@ -99,10 +99,7 @@ def link_parameters() -> dict[str, str]:
 
 def write_url() -> None:
     """Keep the address bar true, so that a reload or a copied address brings everything back."""
-    wanted = link_parameters()
-    for name in ("d", "model", *COUNTED, "off", "hide"):
-        if name in wanted:
-            if st.query_params.get(name) != wanted[name]:
-                st.query_params[name] = wanted[name]
-        elif name in st.query_params:
-            del st.query_params[name]
+    now = st.query_params.to_dict()
+    others = {name: value for name, value in now.items() if name not in ("d", "model", *COUNTED, "off", "hide")}
+    if now != others | link_parameters():
+        st.query_params.from_dict(others | link_parameters())  # all at once: one step for the Back button, not six

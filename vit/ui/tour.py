@@ -23,10 +23,11 @@ STOPS = (
     Stop("draw", "Look at the pictures in the middle: the model never sees your canvas, only **28 x 28 pixels**. "
                  "Draw another digit, small and in a corner, and see that it ends up in the middle all the same.",
          lambda before, now: now.drawing != before.drawing),
-    Stop("patches", "The picture is cut into patches; each becomes one token. **Click a patch that has ink in it.**",
+    Stop("patches", "The picture is cut into patches; each becomes one token. **Click a patch**, "
+                    "best one that has ink in it.",
          lambda before, now: now.token > 0 and now.token != before.token),
     Stop("embedding", "A patch's pixels become one vector of numbers, by one matrix. **Choose another patch** "
-                      "and watch the bar code change.",
+                      "as the token in the sidebar, and watch its numbers and stripes change.",
          lambda before, now: now.token != before.token),
     Stop("attention", "Each small map shows where one head looks. **Choose a head** that looks at the ink: click "
                       "its map.",
@@ -38,7 +39,8 @@ STOPS = (
          lambda before, now: now.layer != before.layer),
     Stop("logits", "Here is the answer, and how it grew from layer to layer. At which block does the model make up "
                    "its mind?"),
-    Stop("draw", "Now try to fool it. **Draw something between a 4 and a 9.** Does it say that it is not sure?",
+    Stop("draw", "Now try to fool it. Clear the canvas, and **draw something between a 4 and a 9.** Does it say that "
+                 "it is not sure?",
          lambda before, now: now.drawing != before.drawing),
     Stop("train", "Last stop: train two models yourself, one with mirrored digits, and see who pays for it."),
 )
