@@ -149,9 +149,10 @@ def test_the_browser_s_back_button_needs_no_more_than_two_presses(page, app_url)
     page.get_by_role("link", name="Layers").click()
     expect(page.get_by_role("heading", name="What does each block add?")).to_be_visible()
     expect(page).to_have_url(re.compile(r"/layers\?.*token=5"))
-    for _ in range(2):
+    page.go_back()
+    page.wait_for_timeout(1000)
+    if "/layers" in page.url:  # Streamlit may have put the page and its parameters into the history one by one
         page.go_back()
-        page.wait_for_timeout(1000)
     expect(page.get_by_role("heading", name="Who looks at whom?")).to_be_visible()
 
 

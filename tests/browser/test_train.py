@@ -66,7 +66,7 @@ def test_start_watch_switch_pages_stop_and_open_in_the_explorer(page, app_url):
     assert time.monotonic() - start < 10  # a second on an idle machine
 
     page.get_by_role("button", name="Open in the explorer").first.click()
-    expect(page.get_by_role("radio", name=re.compile("your run .*plain"))).to_be_checked()
+    expect(page.get_by_test_id("stSidebar")).to_contain_text(re.compile("read by the model your run .*plain"))
 
 
 def test_another_visitor_sees_the_run_in_the_table_but_has_none_of_their_own(new_page, app_url):
