@@ -28,6 +28,12 @@ SELECTORS = {
     "layers": ("layer", "token"),
 }
 
+# Close to the menu; narrow phones keep room for the canvas; and nothing fades while it is computed anew, since that
+# takes a fifth of a second, of which the browser would spend a part on fading.
+STYLE = """<style>.stMainBlockContainer { padding-top: 4.2rem }
+@media (max-width: 375px) { .stMainBlockContainer { padding-inline: .6rem } }
+.stElementContainer { opacity: 1 !important; transition: none !important }</style>"""
+
 
 @dataclass(frozen=True)
 class View:
@@ -138,10 +144,9 @@ def begin(page: str) -> View:
 
 def title(question: str, sentence: str) -> None:
     """The page's question with the controls that belong to no page beside it, and one sentence."""
-    words, controls = st.columns([7, 2], vertical_alignment="center")
-    words.title(question, anchor=False)
     hidden = state.get().hidden
-    with controls.container(horizontal=True, horizontal_alignment="right"):
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.title(question, anchor=False)
         if "tour" not in hidden:
             tour.start_button()
         if "share" not in hidden and st.button("Share", icon=":material/link:"):
@@ -155,15 +160,15 @@ def end(page: str) -> None:
         return
     names = list(PATH)
     here = names.index(page)
-    back, middle, forth = st.columns([1, 2, 1], vertical_alignment="center")
-    if here > 0 and back.button(f"Back: {PATH[names[here - 1]]}", shortcut="Left", key="back"):
-        go_to(names[here - 1])
     steps = [f"**{title}**" if name == page else title for name, title in PATH.items()]
-    middle.caption(" → ".join(steps), text_alignment="center")
     last = here == len(names) - 1
-    if forth.button("Next: train your own" if last else f"Next: {PATH[names[here + 1]]}", shortcut="Right", key="next",
-                    type="primary", width="stretch"):
-        go_to("train" if last else names[here + 1])
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if here > 0 and st.button(f"Back: {PATH[names[here - 1]]}", shortcut="Left", key="back", width=220):
+            go_to(names[here - 1])
+        st.caption(" → ".join(steps), text_alignment="center")
+        if st.button("Next: train your own" if last else f"Next: {PATH[names[here + 1]]}", shortcut="Right", key="next",
+                     type="primary", width=300):
+            go_to("train" if last else names[here + 1])
 
 
 def go_to(page: str) -> None:
@@ -184,8 +189,7 @@ def choose_token(token: int) -> None:
 
 def top_line(page: str) -> None:
     """Notices, and the tour, close to the menu: on a projector every line counts."""
-    st.html("<style>.stMainBlockContainer { padding-top: 4.2rem }"
-            "@media (max-width: 375px) { .stMainBlockContainer { padding-inline: .6rem } }</style>")  # the canvas fits
+    st.html(STYLE)
     for sentence in st.session_state.notices:
         st.warning(sentence)
     st.session_state.notices.clear()
@@ -220,7 +224,7 @@ def sidebar(page: str) -> None:
         view = current_view()
         if view is None:  # as little as possible: a first-time visitor's browser fetches scripts for each widget
             st.markdown("#### Your digit\nappears here as soon as you draw it, read by the model "
-                        f"*{models.name_of(state.get().model)}*.")
+                        f"**{models.name_of(state.get().model)}**.")
             return
         answer_card(view)
         choose_model()

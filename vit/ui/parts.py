@@ -11,65 +11,79 @@ from vit.charts import colours
 from vit.ui import state
 
 GRID_PICTURE_JS = """
-export default function ({ data, parentElement, setTriggerValue }) {
+export default function ({ data: [data], parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".picture");
-  const frame = root.querySelector(".frame"), tip = root.querySelector(".tip");
+  const part = (name) => root.querySelector(name);
+  const frame = part(".frame"), tip = part(".tip"), scale = part(".scale");
   const { rows, columns } = data;
-  frame.style.width = `min(100%, ${data.width}px)`;
-  frame.style.aspectRatio = `${data.aspect}`;
-  frame.style.cursor = data.clickable ? "pointer" : "default";
-  const image = root.querySelector("img");
-  image.src = data.source;
-  image.alt = data.alt;
-  const line = (x1, y1, x2, y2) => `<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}"/>`;
-  let lines = "";
-  if (data.lines) {
-    for (let r = 1; r < rows; r++) lines += line(0, r, columns, r);
-    for (let c = 1; c < columns; c++) lines += line(c, 0, c, rows);
-  }
-  const outside = (size) => size && size < 16 ? 4 / size : 0;  // a thin cell would vanish under its own frame
-  const wider = outside(frame.clientWidth / columns), taller = outside(frame.clientHeight / rows);
-  const box = (index, kind) => `<rect class="${kind}" x="${index % columns - wider}"
-    y="${Math.floor(index / columns) - taller}" width="${1 + 2 * wider}" height="${1 + 2 * taller}"/>`;
-  const svg = root.querySelector("svg");
-  svg.setAttribute("viewBox", `0 0 ${columns} ${rows}`);
-  svg.innerHTML = `<g class="lines">${lines}</g>` + data.chosen.map((i) => box(i, "halo") + box(i, "chosen")).join("")
-    + data.dashed.map((i) => box(i, "halo") + box(i, "chosen dashed")).join("");
-  const words = root.querySelector(".words");
-  words.innerHTML = "";
-  for (const [index, text] of Object.entries(data.words)) {
-    const word = document.createElement("span");
-    word.textContent = text;
-    word.style.left = `${((index % columns) + 0.5) / columns * 100}%`;
-    word.style.top = `${(Math.floor(index / columns) + 0.5) / rows * 100}%`;
-    word.className = data.bright.includes(Number(index)) ? "on-bright" : "";
-    words.append(word);
-  }
-  const names = root.querySelector(".names");
-  names.innerHTML = "";
-  const name = (text, left, top, kind) => {
-    const span = document.createElement("span");
-    span.textContent = text;
-    span.className = kind;
-    span.style.left = left;
-    span.style.top = top;
-    names.append(span);
+  const percent = (share) => `${100 * share}%`;
+  root.drawn ??= {};
+  const draw = (name, ingredients, how) => {  // only what has changed: a page has many pictures
+    const now = JSON.stringify(ingredients);
+    if (root.drawn[name] !== now) how();
+    root.drawn[name] = now;
   };
-  data.rowNames.forEach((text, r) => name(text, "-0.4rem", `${(r + 0.5) / rows * 100}%`, "row"));
-  data.columnNames.forEach((text, c) => name(text, `${(c + 0.5) / columns * 100}%`, "-0.2rem", "column"));
-  frame.style.marginLeft = data.rowNames.length ? "2.2rem" : "0";
-  frame.style.marginTop = data.columnNames.length ? "1.5rem" : "0";
-  if (data.rowNames.length) frame.style.width = `min(calc(100% - 2.2rem), ${data.width}px)`;
-  root.querySelector(".corner").textContent = data.corner;
-  const scale = root.querySelector(".scale");
-  scale.style.display = data.scale ? "flex" : "none";
-  scale.style.width = `min(100%, ${data.width}px)`;
-  if (data.scale) {
-    scale.querySelector(".low").textContent = data.scale.low;
-    scale.querySelector(".high").textContent = data.scale.high;
+  draw("frame", [data.width, data.aspect, data.clickable, data.rowNames, data.columnNames, data.corner], () => {
+    const left = data.rowNames.length ? "2.2rem" : "0px";
+    frame.style.width = `min(100% - ${left}, ${data.width}px)`;
+    frame.style.aspectRatio = data.aspect;
+    frame.style.cursor = data.clickable ? "pointer" : "default";
+    frame.style.marginLeft = left;
+    frame.style.marginTop = data.columnNames.length ? "1.5rem" : "0";
+    part(".corner").textContent = data.corner;
+    const name = (text, left, top, kind) => {
+      const span = document.createElement("span");
+      span.textContent = text;
+      span.className = kind;
+      span.style.left = left;
+      span.style.top = top;
+      return span;
+    };
+    part(".names").replaceChildren(
+      ...data.rowNames.map((text, r) => name(text, "-0.4rem", percent((r + 0.5) / rows), "row")),
+      ...data.columnNames.map((text, c) => name(text, percent((c + 0.5) / columns), "-0.2rem", "column")));
+  });
+  draw("image", [data.source, data.alt], () => Object.assign(part("img"), { src: data.source, alt: data.alt }));
+  draw("lines", [rows, columns, data.lines], () => {
+    const line = (x1, y1, x2, y2) => `<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}"/>`;
+    let lines = "";
+    for (let r = 1; data.lines && r < rows; r++) lines += line(0, r, columns, r);
+    for (let c = 1; data.lines && c < columns; c++) lines += line(c, 0, c, rows);
+    part("svg").setAttribute("viewBox", `0 0 ${columns} ${rows}`);
+    part("svg").innerHTML = lines;
+  });
+  const inCell = (element, index) => {
+    element.style.left = percent((index % columns + 0.5) / columns);
+    element.style.top = percent((Math.floor(index / columns) + 0.5) / rows);
+    return element;
+  };
+  draw("boxes", [rows, columns, data.chosen, data.dashed], () => {
+    const box = (index, kind) => {
+      const cell = inCell(document.createElement("div"), index);
+      cell.className = kind;
+      cell.style.width = `max(${percent(1 / columns)}, 14px)`;  // a thin cell would vanish under its own frame
+      cell.style.height = `max(${percent(1 / rows)}, 14px)`;
+      return cell;
+    };
+    part(".boxes").replaceChildren(
+      ...data.chosen.map((i) => box(i, "whole")), ...data.dashed.map((i) => box(i, "broken")));
+  });
+  draw("words", [rows, columns, data.words, data.bright], () => {
+    const bright = new Set(data.bright);
+    part(".words").replaceChildren(...Object.entries(data.words).map(([index, text]) => {
+      const word = inCell(document.createElement("span"), index);
+      word.textContent = text;
+      word.className = bright.has(Number(index)) ? "on-bright" : "";
+      return word;
+    }));
+  });
+  draw("scale", [data.scale, data.width], () => {
+    scale.style.display = data.scale ? "flex" : "none";
+    scale.style.width = `min(100%, ${data.width}px)`;
+    if (!data.scale) return;
+    for (const name of ["low", "high", "caption"]) scale.querySelector(`.${name}`).textContent = data.scale[name];
     scale.querySelector(".bar").style.background = data.scale.gradient;
-    scale.querySelector(".caption").textContent = data.scale.caption;
-  }
+  });
   const cellAt = (event) => {
     const area = frame.getBoundingClientRect();
     const c = Math.floor((event.clientX - area.left) / area.width * columns);
@@ -92,8 +106,8 @@ export default function ({ data, parentElement, setTriggerValue }) {
 """
 GRID_PICTURE_HTML = """
 <div class="picture"><div class="corner"></div>
-<div class="frame"><img><div class="names"></div><svg preserveAspectRatio="none"></svg><div class="words"></div>
-<div class="tip"></div></div>
+<div class="frame"><img><div class="names"></div><svg preserveAspectRatio="none"></svg><div class="boxes"></div>
+<div class="words"></div><div class="tip"></div></div>
 <div class="scale"><span class="low"></span><span class="bar"></span><span class="high"></span>
 <span class="caption"></span></div></div>
 """
@@ -101,19 +115,17 @@ GRID_PICTURE_CSS = f"""
 .frame {{ position: relative; max-width: 100%; }}
 .frame img, .frame svg {{ position: absolute; inset: 0; width: 100%; height: 100%; display: block; }}
 .frame img {{ image-rendering: pixelated; border-radius: 4px; }}
-.frame svg {{ overflow: visible; }}
 .words span {{ position: absolute; transform: translate(-50%, -50%); font: 600 0.8rem var(--st-font, sans-serif);
-  color: #fff; text-shadow: 0 0 2px #000, 0 0 4px #000, 0 0 6px #000; pointer-events: none; white-space: nowrap; }}
-.words .on-bright {{ color: #000; text-shadow: 0 0 2px #fff, 0 0 4px #fff, 0 0 6px #fff; }}
+  color: #fff; -webkit-text-stroke: 3px #000c; paint-order: stroke; pointer-events: none; white-space: nowrap; }}
+.words .on-bright {{ color: #000; -webkit-text-stroke-color: #fffc; }}
 .names span {{ position: absolute; font: 0.8rem var(--st-font, sans-serif); color: var(--st-text-color); }}
 .names .row {{ transform: translate(-100%, -50%); }}
 .names .column {{ transform: translate(-50%, -100%); }}
 .corner {{ font: 0.8rem var(--st-font, sans-serif); color: var(--st-text-color); opacity: 0.75; }}
-.lines line {{ stroke: #7d8694; stroke-opacity: 0.55; stroke-width: 1; vector-effect: non-scaling-stroke; }}
-rect {{ fill: none; vector-effect: non-scaling-stroke; }}
-.halo {{ stroke: #000; stroke-width: 6; stroke-opacity: 0.7; }}
-.chosen {{ stroke: {colours.ACCENT}; stroke-width: 3.5; }}
-.dashed {{ stroke-dasharray: 7 5; }}
+.frame line {{ stroke: #7d8694; stroke-opacity: 0.55; stroke-width: 1; vector-effect: non-scaling-stroke; }}
+.boxes div {{ position: absolute; transform: translate(-50%, -50%); pointer-events: none; border-radius: 1px;
+  border: 3px solid {colours.ACCENT}; outline: 1.5px solid #000b; box-shadow: inset 0 0 0 1.5px #000b; }}
+.boxes .broken {{ border-style: dashed; }}
 .tip {{ position: absolute; display: none; z-index: 9; padding: 0.2rem 0.5rem; border-radius: 0.3rem;
   background: #000d; color: #fff; font: 0.9rem var(--st-font, sans-serif); white-space: pre; pointer-events: none; }}
 .scale {{ align-items: center; gap: 0.4rem; margin-top: 0.35rem; max-width: 100%; flex-wrap: wrap;
@@ -148,22 +160,20 @@ def grid_picture(
         if cell is not None and on_choose:
             on_choose(int(cell))
 
-    _grid_picture(
-        key=key,
-        data={
-            "source": colours.data_uri(pixels), "rows": rows, "columns": columns, "width": width, "alt": alt,
-            "aspect": pixels.shape[1] / pixels.shape[0], "chosen": list(map(int, chosen)), "lines": lines,
-            "dashed": list(map(int, dashed)),
-            "labels": list(labels), "words": words or {},
-            "bright": bright_cells(pixels, rows, columns) if words else [], "clickable": on_choose is not None,
-            "rowNames": list(row_names), "columnNames": list(column_names), "corner": corner,
-            "scale": scale and {
-                "gradient": colours.css_gradient(scale[0]), "low": number(scale[1]), "high": number(scale[2]),
-                "caption": scale[3],
-            },
+    picture = {
+        "source": colours.data_uri(pixels), "rows": rows, "columns": columns, "width": width, "alt": alt,
+        "aspect": pixels.shape[1] / pixels.shape[0], "chosen": list(map(int, chosen)), "lines": lines,
+        "dashed": list(map(int, dashed)),
+        "labels": list(labels), "words": words or {},
+        "bright": bright_cells(pixels, rows, columns) if words else [], "clickable": on_choose is not None,
+        "rowNames": list(row_names), "columnNames": list(column_names), "corner": corner,
+        "scale": scale and {
+            "gradient": colours.css_gradient(scale[0]), "low": number(scale[1]), "high": number(scale[2]),
+            "caption": scale[3],
         },
-        on_cell_change=clicked,
-    )
+    }
+    # In a list: in a dictionary Streamlit would ask of each value whether it is a data frame.
+    _grid_picture(key=key, data=[picture], on_cell_change=clicked)
 
 
 def bright_cells(pixels: np.ndarray, rows: int, columns: int) -> list[int]:
