@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Callable, Sequence
+from math import floor, isfinite, log10
 
 import numpy as np
 import plotly.graph_objects as go
@@ -189,10 +190,17 @@ def number(value: float | str) -> str:
     if isinstance(value, str):
         return value
     value = float(value)
-    text = f"{value:.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.3g}"
+    text = f"{value:.0f}" if abs(value) >= 1000 or value.is_integer() else f"{value:#.3g}".rstrip(".")
     if "e" in text:
         text = f"{value:.1e}"
     return text.replace("-", "−")
+
+
+def column(values: Sequence[float]) -> list[str]:
+    """Numbers to be added up below each other: all with the decimals that give the largest four digits."""
+    largest = max((abs(value) for value in values if isfinite(value)), default=0) or 1
+    decimals = min(max(3 - floor(log10(largest)), 0), 8)
+    return [f"{round(value, decimals) + 0.0:.{decimals}f}".replace("-", "−") for value in values]  # + 0.0: no −0
 
 
 def chart(figure: go.Figure, *, key: str, alt: str) -> None:
@@ -221,21 +229,24 @@ def provenance(name: str, sentence: str, product, left: str, right: str, count_f
 
     Terms are counted from 1, and from 0 where they are tokens, of which CLS is number 0.
     """
+    *products, rest, bias, total = column(
+        [*(term.product for term in product.terms), product.rest_sum, product.bias, product.total]
+    )
     rows = "".join(
         f"<tr><td>{left}<sub>{term.index + count_from}</sub> · {right}<sub>{term.index + count_from}</sub></td>"
-        f"<td>{number(term.a)} × {number(term.b)}</td><td>{number(term.product)}</td></tr>"
-        for term in product.terms
+        f"<td>{number(term.a)} × {number(term.b)}</td><td>{shown}</td></tr>"
+        for term, shown in zip(product.terms, products, strict=True)
     )
     if product.rest_count:
-        rows += f"<tr><td>{product.rest_count} other terms</td><td></td><td>{number(product.rest_sum)}</td></tr>"
+        rows += f"<tr><td>{product.rest_count} other terms</td><td></td><td>{rest}</td></tr>"
     if product.bias:
-        rows += f"<tr><td>bias</td><td></td><td>{number(product.bias)}</td></tr>"
+        rows += f"<tr><td>bias</td><td></td><td>{bias}</td></tr>"
     st.html(
-        f"<div style='font-size:1rem'><b>{html.escape(name)} = {number(product.total)}</b><br>"
+        f"<div style='font-size:1rem'><b>{html.escape(name)} = {total}</b><br>"
         f"<span style='opacity:.8'>{html.escape(sentence)}</span>"
         "<table style='border-collapse:collapse;margin-top:.3rem;font-variant-numeric:tabular-nums'>"
         f"{rows}<tr style='border-top:1px solid currentColor;font-weight:600'><td>total</td><td></td>"
-        f"<td>{number(product.total)}</td></tr></table></div>"
+        f"<td>{total}</td></tr></table></div>"
         "<style>td{padding:.1rem .8rem .1rem 0}td:last-child{text-align:right}</style>"
     )
 
