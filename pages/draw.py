@@ -25,6 +25,8 @@ with row.container(width=236):
 with row.container(width="stretch"):
     digits.answer(view)
 digits.samples()
+if view is not None:
+    digits.equation(view)
 parts.try_this("draw the same digit small, in a corner, and then as large as the canvas. The pictures beside it tell "
                "why the answer hardly changes.")
 frame.end("draw")

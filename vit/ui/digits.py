@@ -94,6 +94,17 @@ def answer(view) -> None:
     )
 
 
+def equation(view) -> None:
+    """All that the model is, from outside: a picture in, the most probable class out."""
+    config, answer = view.config, view.trace.prediction
+    shape = config.image_size, config.image_size, config.channels
+    parts.equation(
+        r"\mathbf{x} \in \mathbb{R}^{H \times W \times C} \;\longmapsto\; \hat{y} = \argmax_j\, p_j",
+        rf"{shape[0]} \cdot {shape[1]} \cdot {shape[2]} = {np.prod(shape)} \text{{ numbers}} \;\longmapsto\; "
+        rf"\hat{{y}} = {answer}, \quad p_{{{answer}}} = {view.confidence:.4f}",
+    )
+
+
 def samples() -> None:
     """Digits of MNIST's test set, some of which the model gets wrong."""
     right, wrong = sample_indices()
