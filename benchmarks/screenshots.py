@@ -7,6 +7,7 @@ from playwright.sync_api import sync_playwright
 
 from benchmarks.visitor import QUIET, find_chromium, serve, settle
 
+DRAWING = "pFfVEYeFYVGQSI2PJoPKYRMAVNgdOomPIsPoyQJ9QZMQZTQRaPpnP3yNq6NCALiHJyKJCLHSKFqGEK9Di5.FfSK1QQvK"  # a 5
 PAGES = ("", "patches", "embedding", "attention", "layers", "logits", "what_if", "train")
 
 
@@ -22,7 +23,7 @@ def main():
             for width in (1440, 390):
                 page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=theme)
                 for name in arguments.pages:
-                    take(page, f"{url}/{name}?d=s0&layer=6&head=4",
+                    take(page, f"{url}/{name}?d={DRAWING}&layer=6&head=4",
                          arguments.folder / f"{name or 'draw'}-{theme}-{width}.png")
                 page.close()
         browser.close()

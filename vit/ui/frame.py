@@ -147,10 +147,11 @@ def title(question: str, sentence: str) -> None:
     hidden = state.get().hidden
     with st.container(horizontal=True, vertical_alignment="center"):
         st.title(question, anchor=False)
-        if "tour" not in hidden:
-            tour.start_button()
-        if "share" not in hidden and st.button("Share", icon=":material/link:"):
-            share(st.session_state.page)
+        with st.container(horizontal=True, wrap=False, width="content"):  # a long question has both below it
+            if "tour" not in hidden:
+                tour.start_button()
+            if "share" not in hidden and st.button("Share", icon=":material/link:"):
+                share(st.session_state.page)
     st.markdown(sentence)
 
 
