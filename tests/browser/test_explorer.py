@@ -118,11 +118,28 @@ def test_nothing_is_asked_of_the_server_that_the_visitor_did_not_ask(page, app_u
 
 def test_a_picked_digit_lies_on_the_canvas(page, app_url):
     page.goto(f"{app_url}/?d=s3")
-    expect(page.locator(".dc-container")).to_have_css("background-image", re.compile("^url"))
-    shown = page.locator(".dc-container").evaluate("element => getComputedStyle(element).backgroundImage")
+    expect(page.locator(".st-key-canvas")).to_have_css("background-image", re.compile("^url"))
+    shown = page.locator(".st-key-canvas").evaluate("element => getComputedStyle(element).backgroundImage")
     picture = Image.open(io.BytesIO(base64.b64decode(re.search(r"base64,([^\"]+)", shown)[1])))
     brightness = np.asarray(picture.convert("L")).astype(float)
     assert np.corrcoef(brightness.ravel(), drawing.from_code("s3").image().ravel())[0, 1] > 0.999
+
+
+def test_each_new_sheet_keeps_its_paper_and_has_no_toolbar(page, app_url):
+    page.goto(app_url)
+    samples = page.locator(".frame")
+    for digit in range(5):
+        box = samples.bounding_box()
+        samples.click(position={"x": (digit + 0.5) * box["width"] / 7, "y": box["height"] / 4})
+        expect(page.locator("[data-testid=answer]")).to_have_text(str(digit))
+        settled(page)
+        canvas = page.locator(".st-key-canvas")
+        expect(canvas.locator(".dc-toolbar")).to_be_hidden()
+        area = canvas.bounding_box()
+        shot = Image.open(io.BytesIO(page.screenshot(clip=area))).convert("L")
+        corner, ink = np.asarray(shot)[:40, :40].mean(), np.asarray(shot).max()
+        assert corner < 30
+        assert ink > 200
 
 
 def test_undo_and_clear(page, app_url):

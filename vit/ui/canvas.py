@@ -13,25 +13,19 @@ GHOST = 61  # a plain 8 of the test set
 
 COMPANION_JS = """
 export default function ({ parentElement }) {
-  const style = `.dc-toolbar { display: none !important; }
-    .dc-container { background: var(--paper) 0 0 / 100%; border-radius: 8px; image-rendering: pixelated; }
-    .dc-container, .dc-canvas, canvas { touch-action: none !important; }
-    .dc-scroll { overflow: hidden !important; } .dc-canvas { border-radius: 8px; }`;
-  const mend = (root) => {
-    for (const element of root.querySelectorAll("*")) {
+  const mend = () => {  // a new canvas comes unheard: it is made inside a shadow root
+    for (const element of document.querySelectorAll(".st-key-canvas *")) {
       const shadow = element.shadowRoot;
-      if (!shadow) continue;
-      if (shadow.querySelector(".canvas-root") && !shadow.querySelector("style[data-patchwise]")) {
-        const sheet = document.createElement("style");
-        sheet.dataset.patchwise = "";
-        sheet.textContent = style;
-        shadow.append(sheet);
-      }
+      if (!shadow?.querySelector(".canvas-root") || shadow.querySelector("style[data-patchwise]")) continue;
+      const sheet = document.createElement("style");
+      sheet.dataset.patchwise = "";
+      sheet.textContent = `.dc-toolbar { display: none !important; } .dc-scroll { overflow: hidden !important; }
+        .dc-canvas { border-radius: 8px; } canvas { touch-action: none !important; }`;
+      shadow.append(sheet);
     }
   };
-  mend(document);
-  const watch = new MutationObserver(() => mend(document));
-  watch.observe(document.body, { childList: true, subtree: true });
+  mend();
+  const mending = setInterval(mend, 50);
   let drawnOn = null;
   const hold = (event) => {  // a pen lifted over a disabled button, or outside the window, would not be heard of
     const [touched] = event.composedPath();
@@ -46,7 +40,7 @@ export default function ({ parentElement }) {
   const heard = { pointerdown: hold, mousedown: penDown, touchstart: penDown, mouseup: penUp, touchend: penUp };
   for (const [name, listener] of Object.entries(heard)) document.addEventListener(name, listener);
   return () => {
-    watch.disconnect();
+    clearInterval(mending);
     for (const [name, listener] of Object.entries(heard)) document.removeEventListener(name, listener);
   };
 }
@@ -70,11 +64,13 @@ def show() -> None:
 
     # Not the canvas's own background: it would report that image's size in a run of its own, and a click on a link
     # that is under way just then would be lost.
-    st.html(f"<style>:root {{ --paper: url({_backdrop()}) }}</style>")
-    st_canvas(
-        stroke_width=drawings.BRUSH, stroke_color="#ffffff", width=drawings.SIDE, height=drawings.SIDE,
-        initial_drawing=sheet["initial"], key=key, on_change=drawn,
-    )
+    st.html(f"<style>.st-key-canvas {{ background: url({_backdrop()}) 0 0 / 100%; image-rendering: pixelated; "
+            f"border-radius: 8px; touch-action: none; min-height: {drawings.SIDE}px }}</style>")
+    with st.container(key="canvas", width=drawings.SIDE, gap=None):
+        st_canvas(
+            stroke_width=drawings.BRUSH, stroke_color="#ffffff", width=drawings.SIDE, height=drawings.SIDE,
+            initial_drawing=sheet["initial"], key=key, on_change=drawn,
+        )
     st.components.v2.component("patchwise_canvas_companion", html="<div></div>", js=COMPANION_JS)(
         key="canvas_companion", height=1
     )
