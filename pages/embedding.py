@@ -5,6 +5,7 @@ import streamlit as st
 
 from vit import explain
 from vit.charts import colours, embedding
+from vit.charts.layers import bracketed, plain, rounded
 from vit.charts.patches import token_word
 from vit.interventions import PositionsOff
 from vit.ui import frame, models, parts, state
@@ -50,7 +51,7 @@ with pictures:
             limit = colours.limit_of(values)
             parts.grid_picture(
                 embedding.matrix(values, dark), P, P, key=f"square_{caption[:5]}", alt=caption, width=230,
-                words={i: f"{value:.2f}" for i, value in enumerate(values.ravel())} if P < 5 else None,
+                words={i: plain(value) for i, value in enumerate(values.ravel())} if P < 5 else None,
                 labels=[parts.number(value) for value in values.ravel()],
                 scale=(colours.signed(dark), -limit, limit, ""),
             )
@@ -96,9 +97,9 @@ elif shown == "CLS and positions":
     rows = np.stack([before, trace.position_embeddings[token], trace.tokens[token]])
     limit = colours.limit_of(rows)
     parts.equation(
-        r"\mathbf{z}_0 = [\,x_{\text{class}};\; x_p^1\mathbf{E};\; \dots;\; x_p^N\mathbf{E}\,] + \mathbf{E}_{pos}",
-        rf"z_{{0,{output + 1}}} = {before[output]:.3f} + ({rows[1, output]:.3f}) = {rows[2, output]:.3f}"
-        rf"\qquad\text{{output {output + 1} of {token_word(token)}}}",
+        r"\mathbf{z}_0 = [x_{\text{class}}; x_p^1\mathbf{E}; \dots; x_p^N\mathbf{E}] + \mathbf{E}_{pos}",
+        [rf"\text{{number {output + 1} of {token_word(token)}}}:",
+         rf"{rounded(before[output])} + {bracketed(rows[1, output])} = {rounded(rows[2, output])}"],
     )
     st.markdown(f"**{name}**: {'a vector of its own that no pixel touches' if token == 0 else 'its pixels'} (top), "
                 "plus where it is (middle), gives what enters the first block (bottom).")
@@ -112,10 +113,10 @@ elif shown == "CLS and positions":
 elif shown == "Position maps":
     similarity = explain.position_similarity(trace.position_embeddings)
     beside, apart = explain.neighbour_similarity(similarity)
-    others = f", and patches further apart by **{apart:.2f}**" if config.grid > 2 else ""
+    others = f", and patches further apart by **{plain(apart)}**" if config.grid > 2 else ""
     st.markdown("For each patch, a small map of **how alike its position vector is to all others** (cosine). Nobody "
-                f"tells a model which patches are neighbours; in this one, neighbours are alike by **{beside:.2f}** on "
-                f"average{others}. Click a map to choose its patch.")
+                "tells a model which patches are neighbours; in this one, neighbours are alike by "
+                f"**{plain(beside)}** on average{others}. Click a map to choose its patch.")
     parts.grid_picture(
         embedding.position_maps(similarity, dark), config.grid, config.grid, key="positions", width=640,
         alt="similarity of position embeddings", chosen=[patch], lines=False,

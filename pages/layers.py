@@ -105,7 +105,7 @@ def mlp_units() -> None:
             rf"{rounded(hidden[unit])}",
         )
     with picture:
-        st.markdown(f"The MLP of block {number} asks {name} **{len(hidden)} questions**, one per cell, and "
+        st.markdown(f"The MLP of block {number} puts **{len(hidden)} questions** to {name}, one per cell, and "
                     f"{awake} of them ({awake / len(hidden):.0%}) get an answer above 0. Click one.")
         parts.grid_picture(
             mosaic.pixels, mosaic.rows, mosaic.columns, key="mlp", alt="the MLP's hidden units", width=900,

@@ -83,8 +83,9 @@ with maths:
 
 st.subheader(f"Why {winner} and not {rival}?", anchor=False)
 shares = explain.contributions(trace, model, winner, rival)
-st.markdown(f"CLS at the end is the sum of all that the blocks have added, so the lead of {winner} over "
-            f"{rival} is a sum too. Each block puts in two parts, first attention, then its MLP: red for "
+st.markdown(f"CLS at the end is the sum of what it started with and all that the blocks have added. Divided by the "
+            f"deviation that the last norm finds in this drawing, the lead of {winner} over {rival} is a sum too. "
+            f"Each block puts in two parts, first attention, then its MLP: red for "
             f"{winner}, blue for {rival}. Each bar starts where the one before it ended.")
 st.html(logits.waterfall(shares, dark))
 attention, mlp = shares.attention.sum(), shares.mlp.sum()

@@ -30,7 +30,7 @@ before = f"As it is, the model reads your drawing as a **{trace.prediction}** wi
 frame.title(
     "What if a part were missing?",
     before + ("Take something away, and see whether it can do without." if not changes else
-              f"With {', '.join(change.words for change in changes)} it reads a **{after.prediction}** with "
+              f"With {what_if.listed([change.words for change in changes])} it reads a **{after.prediction}** with "
               f"{after.probabilities.max():.1%}."),
 )
 picture, switches, answer = st.columns([5, 4, 4], gap="large")

@@ -86,7 +86,7 @@ def test_the_answer_without_positions_is_measured(shipped, open_app):
     lost = trace_image(model, image, PositionsOff())
     visitor = open_app("embedding", d=SEVEN)
     assert "in no order" not in words(visitor)
-    visitor.radio(key="quiz_positions").set_value("yes").run()
+    visitor.pills(key="quiz_positions").set_value("yes").run()
     same = lost.prediction == trace_image(model, image).prediction
     assert ("**Right: yes.**" if same else "**Not quite: no.**") in words(visitor)
     assert f"{lost.probabilities.max():.1%}" in words(visitor)
@@ -173,7 +173,7 @@ def test_a_broken_link_gets_a_sentence_and_the_default_state(shipped, open_app, 
 ])
 def test_a_teacher_can_hide_parts(shipped, open_app, part, trace_of_it):
     def everything(visitor):
-        return words(visitor) + " ".join(element.label for element in visitor.radio)
+        return words(visitor) + " ".join(element.label for element in visitor.pills)
 
     shipped(SMALL)
     assert trace_of_it in everything(open_app("patches", d=SEVEN))
@@ -220,7 +220,7 @@ def test_the_page_does_not_tell_what_a_question_asks(shipped, open_app):
     visitor = open_app("attention", d=SEVEN)
     visitor.button_group(key="attention_panel").set_value("Why √d_k").run()
     assert "bits" not in words(visitor)
-    visitor.radio(key="quiz_scaling_0_0").set_value("flatter").run()
+    visitor.pills(key="quiz_scaling_0_0").set_value("flatter").run()
     assert "of entropy instead of" in words(visitor)
 
 
@@ -228,6 +228,6 @@ def test_a_question_answers_only_after_a_guess(shipped, open_app):
     shipped(SMALL)
     visitor = open_app("patches", d=SEVEN)
     assert "times the scores" not in words(visitor)
-    visitor.radio[0].set_value("2 times").run()
+    visitor.pills(key="quiz_patches").set_value("2 times").run()
     assert "Not quite" in words(visitor)
     assert "times the scores" in words(visitor)

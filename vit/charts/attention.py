@@ -88,6 +88,6 @@ def distance_chart(heads: AllHeads, layer: int, head: int) -> go.Figure:
         x=[layer + 1], y=[heads.distance[layer, head]], mode="markers", hoverinfo="skip",
         marker={"size": 20, "color": "rgba(0,0,0,0)", "line": {"width": 4, "color": colours.ACCENT}},
     )
-    figure.update_xaxes(title="layer", dtick=1)
+    figure.update_xaxes(title="layer", dtick=1, range=[0.5, depth + 0.5])
     figure.update_yaxes(title="mean distance looked, in pixels", rangemode="tozero")
     return colours.styled(figure, 380)

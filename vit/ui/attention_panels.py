@@ -5,6 +5,7 @@ import streamlit as st
 
 from vit import explain
 from vit.charts import attention, colours, embedding
+from vit.charts.layers import plain
 from vit.charts.logits import latex_size
 from vit.charts.patches import token_word
 from vit.ui import frame, models, parts, state
@@ -74,7 +75,7 @@ def one_pair(view) -> None:
         limit = colours.limit_of(vectors)
         parts.grid_picture(
             embedding.matrix(vectors, view.dark), 3, d_k, key="qk", alt="query, key and their products", width=560,
-            words={i: f"{value:.2f}" for i, value in enumerate(vectors.ravel())} if d_k <= 8 else None,
+            words={i: plain(value) for i, value in enumerate(vectors.ravel())} if d_k <= 8 else None,
             labels=[parts.number(value) for value in vectors.ravel()], row_names=["q", "k", "q·k"],
             scale=(colours.signed(view.dark), -limit, limit, "one scale for all"),
         )
@@ -100,7 +101,7 @@ def one_pair(view) -> None:
     pieces = explain.dot_product(row, v[:, column], total=out[column])
     parts.equation(r"\text{head}_i = \sum_j a_{ij}\,v_j",
                    parts.row_vector(out))
-    parts.provenance(f"component {column + 1}", "Its largest part: attention times value, over all tokens.",
+    parts.provenance(f"component {column + 1}", "The largest of these numbers: attention times value, over all tokens.",
                      pieces, "a", "v", count_from=0)
 
 
@@ -136,9 +137,9 @@ def whole_pattern(view) -> None:
 def all_heads(view) -> None:
     heads = explain.all_heads(view.trace)
     here = heads.distance[view.layer, view.head], heads.entropy[view.layer, view.head]
-    st.markdown(f"Head {view.head + 1} of layer {view.layer + 1} looks **{here[0]:.1f} pixels** far on average, "
-                f"with an entropy of **{here[1]:.2f} bits** (0 is one token only, {np.log2(view.config.tokens):.2f} is "
-                "all alike). Colour is entropy.")
+    st.markdown(f"Averaged over all tokens that look, not only {token_word(view.token)}: head {view.head + 1} of layer "
+                f"{view.layer + 1} looks **{here[0]:.1f} pixels** far, with an entropy of **{here[1]:.2f} bits** "
+                f"(0 is one token only, {np.log2(view.config.tokens):.2f} is all alike). Colour is entropy.")
     parts.chart(attention.distance_chart(heads, view.layer, view.head), key="distance",
                 alt="mean attention distance of each head by layer")
 
@@ -154,11 +155,10 @@ def why_scaling(view) -> None:
     )
     st.markdown("A sum of d_k independent products of variance 1 has variance d_k, and dividing by √d_k brings it back "
                 "to 1. This head's numbers are not independent; what the division does to its scores is exact:")
-    parts.equation(r"\operatorname{Var}(q \cdot k) = d_k \quad\Rightarrow\quad "
+    parts.equation(r"\operatorname{Var}(q \cdot k) = d_k \;\Rightarrow\; "
                    r"\operatorname{Var}\!\left(\frac{q \cdot k}{\sqrt{d_k}}\right) = 1",
-                   rf"\text{{spread of the scores}}: {raw.spread:.2f} \;\to\; "
-                   rf"\frac{{{raw.spread:.2f}}}{{\sqrt{{{d_k}}}}} = "
-                   rf"{scaled.spread:.2f}")
+                   [r"\text{spread of this head's scores}:",
+                    rf"{raw.spread:.2f} \;\to\; \frac{{{raw.spread:.2f}}}{{\sqrt{{{d_k}}}}} = {scaled.spread:.2f}"])
     if not told:
         return
     lesson = ("sharper, and harder to learn, since a softmax near 0 and 1 passes hardly any gradient"

@@ -218,7 +218,7 @@ def equation(symbols: str, numbers: str | Sequence[str] = ()) -> None:
 
 def row_vector(values: Sequence[float], most: int = 16, per_line: int = 4) -> str:
     """A vector as LaTeX, in short lines, with dots where it is longer than can be shown."""
-    shown = [f"{value:.2f}" for value in values[:most]]
+    shown = [f"{round(float(value), 2) + 0.0:.2f}" for value in values[:most]]
     lines = [" & ".join(shown[i : i + per_line]) for i in range(0, len(shown), per_line)]
     dots = r" \\ \dots" if len(values) > most else ""
     return r"\begin{bmatrix}" + r" \\ ".join(lines) + dots + r"\end{bmatrix}"
@@ -264,7 +264,8 @@ def quiz(key: str, question: str, options: Sequence[str], solve: Callable[[], tu
     if "quiz" in state.get().hidden:
         return True
     with st.container(border=True):
-        guess = st.radio(f"**Predict:** {question}", options, index=None, key=f"quiz_{key}", horizontal=True)
+        # not a radio: an arrow key, meant to turn the page, would choose another answer
+        guess = st.pills(f"**Predict:** {question}", options, key=f"quiz_{key}")
         if guess is not None:
             answer, reveal = solve()
             verdict = "Right" if guess == answer else "Not quite"

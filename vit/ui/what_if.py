@@ -82,6 +82,11 @@ def changes(config: "ViTConfig") -> list[Change]:
     return [Change(words, probe) for wanted, words, probe in possible if wanted]
 
 
+def listed(words: list[str]) -> str:
+    """a, b and c"""
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
 def counted(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
 
