@@ -38,7 +38,7 @@ def test_blocks_patches_and_heads_combine(shipped, open_app):
     page.session_state["what_if_heads"] = frozenset({(1, 2)})
     page.button_group(key="what_if_mlp").set_value([3]).run()
     page.button_group(key="what_if_attention").set_value([1]).run()
-    assert "2 patches hidden, 1 head off, attention off in 1 block, 1 MLP off" in words(page)
+    assert "2 patches hidden, 1 head off, attention off in 1 block and 1 MLP off" in words(page)
     probes = what.MaskPatches((5, 9)), what.HeadsOff({1: (2,)}), what.AttentionOff((0,)), what.MlpOff((2,))
     assert expected(model, *probes) in words(page)
     press(page, "Put all back")
@@ -72,7 +72,7 @@ def test_a_smaller_model_forgets_what_it_does_not_have(page, shipped):
     page.session_state["what_if_mlp"] = [2, 10]
     page.run()
     assert not page.exception
-    assert "1 patch hidden, 1 head off, 1 MLP off" in words(page)
+    assert "1 patch hidden, 1 head off and 1 MLP off" in words(page)
 
 
 def test_a_link_brings_back_what_was_taken_away(shipped, open_app):
@@ -81,7 +81,7 @@ def test_a_link_brings_back_what_was_taken_away(shipped, open_app):
     visitor = open_app("what_if", d=SEVEN, off=off)
     assert not visitor.exception
     heads, blocks = "1 head off, attention off in 1 block", "1 MLP off"
-    assert f"2 patches hidden, no positions, {heads}, {blocks}, GPT's mask" in words(visitor)
+    assert f"2 patches hidden, no positions, {heads}, {blocks} and GPT's mask" in words(visitor)
 
 
 def test_the_address_tells_what_is_taken_away(shipped, open_app):
