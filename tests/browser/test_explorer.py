@@ -259,7 +259,7 @@ def test_hidden_patches_and_silent_heads_change_the_answer_as_in_the_model(page,
     page.get_by_text("Positions off", exact=True).click()
     probes = MaskPatches((17,)), PositionsOff(), HeadsOff({4: (7,)})
     trace = trace_image(model, drawing.from_code("s0").image(), *probes)
-    changed = f"With 1 patch hidden, no positions, 1 head off it reads a {trace.prediction} with "
+    changed = f"With 1 patch hidden, no positions and 1 head off it reads a {trace.prediction} with "
     expect(page.get_by_text(changed + f"{trace.probabilities.max():.1%}")).to_be_visible()
     page.get_by_role("link", name="Layers").click()
     expect(page.get_by_role("heading", name="What does each block add?")).to_be_visible()
