@@ -31,7 +31,7 @@ WATCH = """() => {
   look(document.body);
   window.began = null;
   const begin = () => { window.began ??= window.changed = performance.now(); };
-  for (const hand of ["pointerdown", "pointerup"]) addEventListener(hand, begin, { capture: true });
+  for (const hand of ["pointerdown", "pointerup"]) addEventListener(hand, begin, { capture: true, once: true });
 }"""
 WATCHED = "() => { watch.disconnect(); return changed - began; }"
 LONG_ENOUGH = 1000  # milliseconds: after that nothing changes any more

@@ -5,7 +5,7 @@ import streamlit as st
 
 from vit import explain
 from vit.charts import colours, embedding
-from vit.charts.layers import bracketed, plain, rounded
+from vit.charts.numbers import bracketed, plain, rounded
 from vit.charts.patches import token_word
 from vit.interventions import PositionsOff
 from vit.ui import frame, models, parts, state

@@ -4,7 +4,7 @@ import streamlit as st
 
 from vit import explain
 from vit.charts import colours, layers
-from vit.charts.layers import bracketed, plain, rounded
+from vit.charts.numbers import bracketed, plain, rounded
 from vit.charts.patches import token_word
 from vit.ui import frame, parts
 

@@ -5,7 +5,7 @@ import streamlit as st
 
 from vit import explain
 from vit.charts import colours, logits
-from vit.charts.layers import bracketed, rounded
+from vit.charts.numbers import bracketed, rounded
 from vit.ui import frame, parts
 
 view = frame.begin("logits")

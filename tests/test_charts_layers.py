@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from vit import explain
-from vit.charts import colours, layers
+from vit.charts import colours, layers, numbers
 from vit.interventions import MlpOff
 from vit.trace import trace_image
 
@@ -61,7 +61,7 @@ def test_shares_beyond_ten_times_are_told_as_times():
 
 
 def test_numbers_in_equations_wear_brackets_when_negative():
-    assert [layers.bracketed(value) for value in (1.2, -1.2, -0.0001)] == ["1.200", "(-1.200)", "0.000"]
+    assert [numbers.bracketed(value) for value in (1.2, -1.2, -0.0001)] == ["1.200", "(-1.200)", "0.000"]
 
 
 def test_every_cell_of_the_token_maps_knows_its_map_and_token(trace):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vit.charts import colours, patches
+from vit.charts.numbers import plain
 from vit.explain import Added, ClsPath, LayerNormNumbers
 from vit.trace import BlockTrace
 
@@ -245,22 +246,6 @@ def cell(text: str, column: int, tag: str = "td") -> str:
     side, weight = ("right", 600 if column == 5 else 400) if column else ("left", 400)
     style = f"padding:.25rem .6em;white-space:nowrap;text-align:{side};font-weight:{weight}"
     return f"<{tag} style='{style}'>{text}</{tag}>"
-
-
-def plain(value: float) -> str:
-    """A number for text and tables, with a proper minus."""
-    return f"{round(float(value), 2) + 0.0:.2f}".replace("-", "−")  # + 0.0 turns −0 into 0
-
-
-def rounded(value: float) -> str:
-    """A number for equations in KaTeX."""
-    return f"{round(float(value), 3) + 0.0:.3f}"
-
-
-def bracketed(value: float) -> str:
-    """A number for the inside of a sum or product in KaTeX: negative ones in brackets."""
-    text = rounded(value)
-    return f"({text})" if text.startswith("-") else text
 
 
 def mean_of_others(similarity: np.ndarray, token: int) -> np.ndarray:

@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from vit.charts import colours
-from vit.charts.layers import Picture, outline, plain
+from vit.charts.layers import Picture, outline
+from vit.charts.numbers import plain
 from vit.explain import Contributions, LogitLens
 
 LENS_CELL = 30, 48  # pixels: height, width

@@ -5,8 +5,8 @@ import streamlit as st
 
 from vit import explain
 from vit.charts import attention, colours, embedding
-from vit.charts.layers import plain
 from vit.charts.logits import latex_size
+from vit.charts.numbers import plain
 from vit.charts.patches import token_word
 from vit.ui import frame, models, parts, state
 

@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from vit.charts import colours
+from vit.charts.numbers import fixed
 from vit.ui import state
 
 GRID_PICTURE_JS = """
@@ -24,14 +25,15 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
     if (root.drawn[name] !== now) how();
     root.drawn[name] = now;
   };
-  draw("frame", [data.width, data.aspect, data.clickable, data.rowNames, data.columnNames, data.corner], () => {
-    const left = data.rowNames.length ? "2.2rem" : "0px";
-    frame.style.width = `min(100% - ${left}, ${data.width}px)`;
-    frame.style.aspectRatio = data.aspect;
-    frame.style.cursor = data.clickable ? "pointer" : "default";
+  const { width, aspect, clickable, rowNames, columnNames, corner } = data;
+  draw("frame", [rows, columns, width, aspect, clickable, rowNames, columnNames, corner], () => {
+    const left = rowNames.length ? "2.2rem" : "0px";
+    frame.style.width = `min(100% - ${left}, ${width}px)`;
+    frame.style.aspectRatio = aspect;
+    frame.style.cursor = clickable ? "pointer" : "default";
     frame.style.marginLeft = left;
-    frame.style.marginTop = data.columnNames.length ? "1.5rem" : "0";
-    part(".corner").textContent = data.corner;
+    frame.style.marginTop = columnNames.length ? "1.5rem" : "0";
+    part(".corner").textContent = corner;
     const name = (text, left, top, kind) => {
       const span = document.createElement("span");
       span.textContent = text;
@@ -41,8 +43,8 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
       return span;
     };
     part(".names").replaceChildren(
-      ...data.rowNames.map((text, r) => name(text, "-0.4rem", percent((r + 0.5) / rows), "row")),
-      ...data.columnNames.map((text, c) => name(text, percent((c + 0.5) / columns), "-0.2rem", "column")));
+      ...rowNames.map((text, r) => name(text, "-0.4rem", percent((r + 0.5) / rows), "row")),
+      ...columnNames.map((text, c) => name(text, percent((c + 0.5) / columns), "-0.2rem", "column")));
   });
   draw("image", [data.source, data.alt], () => Object.assign(part("img"), { src: data.source, alt: data.alt }));
   draw("lines", [rows, columns, data.lines], () => {
@@ -200,7 +202,7 @@ def column(values: Sequence[float]) -> list[str]:
     """Numbers to be added up below each other: all with the decimals that give the largest four digits."""
     largest = max((abs(value) for value in values if isfinite(value)), default=0) or 1
     decimals = min(max(3 - floor(log10(largest)), 0), 8)
-    return [f"{round(value, decimals) + 0.0:.{decimals}f}".replace("-", "−") for value in values]  # + 0.0: no −0
+    return [fixed(value, decimals).replace("-", "−") for value in values]
 
 
 def chart(figure: go.Figure, *, key: str, alt: str) -> None:
@@ -218,7 +220,7 @@ def equation(symbols: str, numbers: str | Sequence[str] = ()) -> None:
 
 def row_vector(values: Sequence[float], most: int = 16, per_line: int = 4) -> str:
     """A vector as LaTeX, in short lines, with dots where it is longer than can be shown."""
-    shown = [f"{round(float(value), 2) + 0.0:.2f}" for value in values[:most]]
+    shown = [fixed(value, 2) for value in values[:most]]
     lines = [" & ".join(shown[i : i + per_line]) for i in range(0, len(shown), per_line)]
     dots = r" \\ \dots" if len(values) > most else ""
     return r"\begin{bmatrix}" + r" \\ ".join(lines) + dots + r"\end{bmatrix}"
