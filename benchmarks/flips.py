@@ -10,7 +10,8 @@ from dataclasses import replace
 from tempfile import TemporaryDirectory
 
 from vit import runs
-from vit.config import PICTURES, TRAINING_PRESETS, TrainConfig
+from vit.config import TRAINING_PRESETS, TrainConfig
+from vit.datasets import DATASETS
 from vit.dispatch import Dispatcher
 
 SOON = 20  # seconds
@@ -21,7 +22,7 @@ Verdicts = dict[int, tuple[float, float, float]]  # by step: seconds since Start
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--preset", choices=TRAINING_PRESETS, default="quick")
-    parser.add_argument("--dataset", choices=PICTURES, default="mnist")
+    parser.add_argument("--dataset", choices=DATASETS, default="mnist")
     parser.add_argument("--images", type=int, help="learn from so many, instead of what the preset says")
     parser.add_argument("--epochs", type=int, help="so often, instead of what the preset says")
     parser.add_argument("--seeds", type=int, default=10)
@@ -42,7 +43,7 @@ def main():
 
 def settings(arguments: argparse.Namespace) -> TrainConfig:
     preset = TRAINING_PRESETS[arguments.preset]
-    side, channels = PICTURES[arguments.dataset]
+    side, channels = DATASETS[arguments.dataset].image_size, DATASETS[arguments.dataset].channels
     patch = preset.model.patch_size if side % preset.model.patch_size == 0 else 8
     return replace(
         preset, dataset=arguments.dataset, train_images=arguments.images or preset.train_images,

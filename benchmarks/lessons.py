@@ -10,6 +10,7 @@ from torch import Generator, Tensor
 from benchmarks import handwriting
 from benchmarks.augment import rewrite, scribbles
 from vit import data
+from vit.datasets import NORMALISATION
 
 BATCH = 64
 SCRIBBLES_KEPT, SCRIBBLES = 6000, 3  # drawn once; so many beside each batch, with "could be anything" as their label
@@ -17,7 +18,7 @@ RESTYLED_EACH, RESTYLED_SHARE = 1500, 0.35  # pictures, share of their class
 SMOOTHING = 0.05
 HARD = 5000  # so many images count as hard to read
 
-(MEAN,), (DEVIATION,) = data.NORMALISATION[1]
+(MEAN,), (DEVIATION,) = NORMALISATION[1].mean, NORMALISATION[1].deviation
 
 
 class Batch(NamedTuple):

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from assets import make_mnist
 from vit import data
+from vit.datasets import DATASETS, VALIDATION_IMAGES
 from vit.torchvision_import import import_torchvision
 
 datasets = import_torchvision().datasets
@@ -82,7 +83,7 @@ def test_train_and_validation_share_no_image():
 def test_validation_split_is_the_same_everywhere_and_for_ever():
     raw = gzip.decompress((data.BUNDLED_MNIST / "train-labels-idx1-ubyte.gz").read_bytes())
     labels = np.frombuffer(raw, np.uint8, offset=8)
-    indices = data.subset(labels, data.VALIDATION_SIZE, data.VALIDATION_SEED)
+    indices = data.subset(labels, VALIDATION_IMAGES, data.VALIDATION_SEED)
     assert hashlib.sha256(indices.astype("<i8").tobytes()).hexdigest() == VALIDATION_INDICES_SHA256
     np.testing.assert_array_equal(data.load("mnist", "validation")[1], labels[indices])
 
@@ -212,7 +213,7 @@ class Home:
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("PATCHWISE_DATA", str(tmp_path / "cache"))
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    monkeypatch.setattr(data, "VALIDATION_SIZE", 10)
+    monkeypatch.setattr(data, "VALIDATION_IMAGES", 10)
     data._splits_of.cache_clear()
     yield tmp_path / "cache"
     data._splits_of.cache_clear()
@@ -354,7 +355,7 @@ def test_offline_there_is_one_sentence_and_mnist_goes_on_working(like_mnist, hom
     home.close()
     with pytest.raises(data.DataUnavailable) as caught:
         data.load(name, "train")
-    assert str(caught.value).startswith(f"{data.TITLES[name]} could not be downloaded")
+    assert str(caught.value).startswith(f"{DATASETS[name].title} could not be downloaded")
     assert_one_sentence(str(caught.value))
     assert list(cache.iterdir()) == []
     assert len(data.load("mnist", "test")[1]) == 10_000

@@ -93,8 +93,9 @@ def test_imports_inside_the_package_run_in_no_circles():
     TopologicalSorter(NEEDS).prepare()  # raises CycleError, which names the circle
 
 
-def test_config_needs_nothing_and_the_model_only_config():
-    assert NEEDS["vit.config"] == set()
+def test_config_needs_only_facts_and_the_model_only_config():
+    assert NEEDS["vit.datasets"] == set()
+    assert NEEDS["vit.config"] == {"vit.datasets"}
     assert NEEDS["vit.model"] == {"vit.config"}
 
 

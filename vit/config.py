@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from math import isfinite
 
+from vit.datasets import DATASETS
+
 
 @dataclass(frozen=True)
 class ViTConfig:
@@ -101,8 +103,6 @@ PRESETS: dict[str, ViTConfig] = {
 OPTIMIZERS = ("adamw", "rmsprop")
 SCHEDULES = ("constant", "cosine", "plateau")
 INITIALISATIONS = ("trunc-normal", "pytorch", "pytorch-randn")
-PICTURES = {"mnist": (28, 1), "fashion-mnist": (28, 1), "kmnist": (28, 1), "cifar10": (32, 3)}
-TO_LEARN_FROM = {"mnist": 55_000, "fashion-mnist": 55_000, "kmnist": 55_000, "cifar10": 45_000}  # without validation
 MOST_MEMORY = 8e9  # bytes, for one twin
 
 
@@ -132,15 +132,15 @@ class TrainConfig:
 
     def __post_init__(self):
         self._check_numbers()
-        for name, choices in (("dataset", tuple(PICTURES)), ("optimizer", OPTIMIZERS),
+        for name, choices in (("dataset", tuple(DATASETS)), ("optimizer", OPTIMIZERS),
                               ("schedule", SCHEDULES), ("initialisation", INITIALISATIONS)):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} must be one of {', '.join(choices)}, not {getattr(self, name)!r}.")
-        expected = PICTURES[self.dataset]
-        if (self.model.image_size, self.model.channels) != expected:
+        dataset = DATASETS[self.dataset]
+        if (self.model.image_size, self.model.channels) != (dataset.image_size, dataset.channels):
             raise ValueError(
-                f"The images of {self.dataset} have {expected[0]} pixels a side and {expected[1]} channels; "
-                f"the model reads {self.model.image_size} and {self.model.channels}."
+                f"The images of {self.dataset} have {dataset.image_size} pixels a side and {dataset.channels} "
+                f"channels; the model reads {self.model.image_size} and {self.model.channels}."
             )
         if self.memory > MOST_MEMORY:
             raise ValueError(
@@ -166,7 +166,7 @@ class TrainConfig:
 
     @property
     def images_per_epoch(self) -> int:
-        there_are = TO_LEARN_FROM[self.dataset]
+        there_are = DATASETS[self.dataset].train_images
         return min(self.train_images or there_are, there_are)
 
     @property

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from vit.datasets import DATASETS, NORMALISATION, VALIDATION_IMAGES
 from vit.torchvision_import import import_torchvision
 
 if TYPE_CHECKING:
@@ -27,18 +28,9 @@ if TYPE_CHECKING:
 PROJECT = Path(__file__).parent.parent
 BUNDLED_MNIST = PROJECT / "assets" / "mnist"
 
-TITLES = {"mnist": "MNIST", "fashion-mnist": "Fashion-MNIST", "kmnist": "KMNIST", "cifar10": "CIFAR-10"}
 SPLITS = ("train", "validation", "test")
 
-VALIDATION_SIZE = 5_000
 VALIDATION_SEED = 0
-
-# Mean and standard deviation of the training pixels, from 0 to 1: MNIST's for all grey pictures and
-# CIFAR-10's for all coloured ones, so that a model's number of channels tells how its input is normalised.
-NORMALISATION = {
-    1: ((0.1307,), (0.3081,)),
-    3: ((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616)),
-}
 
 SECONDS_WITHOUT_ANSWER = 15
 _one_at_a_time = Lock()  # downloads change settings of the whole process
@@ -65,7 +57,7 @@ def _splits_of(name, part):
     if part == "test":
         splits = {"test": (images, labels)}
     else:
-        validation = subset(labels, VALIDATION_SIZE, VALIDATION_SEED)
+        validation = subset(labels, VALIDATION_IMAGES, VALIDATION_SEED)
         splits = {
             "train": (np.delete(images, validation, axis=0), np.delete(labels, validation)),
             "validation": (images[validation], labels[validation]),
@@ -88,8 +80,8 @@ def subset(labels: np.ndarray, size: int, seed: int) -> np.ndarray:
 
 
 def _check_name(name):
-    if name not in TITLES:
-        raise ValueError(f"There is no data set {name!r}; there are {', '.join(TITLES)}.")
+    if name not in DATASETS:
+        raise ValueError(f"There is no data set {name!r}; there are {', '.join(DATASETS)}.")
 
 
 # The bundled data set
@@ -136,7 +128,7 @@ def download(name: str, progress: Callable[[int, int | None], None] | None = Non
                 _download_into(folder, _torchvision_dataset(name), progress)
     except Exception as error:
         raise DataUnavailable(
-            f"{TITLES[name]} could not be downloaded: check the internet connection and the space on the "
+            f"{DATASETS[name].title} could not be downloaded: check the internet connection and the space on the "
             "disk and try again, or go on with the MNIST that is built in."
         ) from error
     return folder
@@ -164,7 +156,7 @@ def _read_downloaded(name, part):
     except Exception as error:
         shutil.rmtree(folder)
         raise DataUnavailable(
-            f"The files of {TITLES[name]} were damaged and are removed now: try again to download them."
+            f"The files of {DATASETS[name].title} were damaged and are removed now: try again to download them."
         ) from error
     return np.ascontiguousarray(content.data), np.asarray(content.targets, np.int64)
 
@@ -174,7 +166,7 @@ def _folder(name):
 
 
 def _torchvision_dataset(name):
-    return getattr(import_torchvision().datasets, TITLES[name].replace("-", ""))
+    return getattr(import_torchvision().datasets, DATASETS[name].title.replace("-", ""))
 
 
 @contextmanager
@@ -219,7 +211,8 @@ def normalise(images: np.ndarray) -> "torch.Tensor":
     channels = images.shape[-1]
     if channels not in NORMALISATION:
         raise ValueError(f"Images have 1 channel (grey) or 3 (colour), not {channels}.")
-    mean, deviation = np.array(NORMALISATION[channels], np.float32)
+    scale = NORMALISATION[channels]
+    mean, deviation = np.array([scale.mean, scale.deviation], np.float32)
     normalised = (images / np.float32(255) - mean) / deviation
     return torch.from_numpy(np.ascontiguousarray(normalised.transpose(0, 3, 1, 2)))
 

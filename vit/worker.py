@@ -24,6 +24,7 @@ import torch
 from vit import checkpoints, data, runs
 from vit.config import TRAINING_PRESETS, TrainConfig, ViTConfig
 from vit.data import DataUnavailable
+from vit.datasets import DATASETS
 from vit.training import Diverged, Training, load_examples, pick_device, train
 
 SAVE_EVERY = 5  # seconds; less often where saving takes long
@@ -103,7 +104,7 @@ class Worker:
                 told_at = time.monotonic()
                 all_of_it = f" of {expected / 1e6:,.1f}" if expected else ""
                 runs.write_status(self.folder, "running",
-                                  f"{data.TITLES[dataset]} is being downloaded: {received / 1e6:,.1f}{all_of_it} MB")
+                                  f"{DATASETS[dataset].title} is being downloaded: {received / 1e6:,.1f}{all_of_it} MB")
 
         data.download(dataset, tell)
         runs.write_status(self.folder, "running")
