@@ -13,6 +13,7 @@ st.session_state.page = here
 state.restore()
 if asked := st.session_state.pop("asked_page", None):
     frame.go_to(asked)
+state.settle()
 frame.sidebar(here)
 if here != "draw":
     canvas.left()

@@ -4,7 +4,7 @@ import streamlit as st
 
 from vit.charts import attention, colours
 from vit.charts.patches import token_word
-from vit.ui import attention_panels, frame, parts
+from vit.ui import attention_panels, frame, parts, state
 
 view = frame.begin("attention")
 config, trace, layer, head, token = view.config, view.trace, view.layer, view.head, view.token
@@ -13,8 +13,8 @@ frame.title("Who looks at whom?", attention_panels.sentence(view))
 
 
 def choose_map(cell: int) -> None:
-    frame.choose_layer(cell // config.heads)
-    frame.choose_head(cell % config.heads)
+    state.choose(layer=cell // config.heads)
+    state.choose(head=cell % config.heads)
 
 
 mosaic, over_digit = st.columns([3, 2], gap="large")

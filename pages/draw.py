@@ -4,9 +4,10 @@ import streamlit as st
 
 from vit import drawing
 from vit.ui import canvas, digits, frame, models, parts
+from vit.ui import view as views
 
 frame.enter("draw")
-view = frame.current_view()
+view = views.current()
 if view is None:
     frame.title("What does the model see?", "Draw a digit from 0 to 9, or pick one. The model reads along.")
 else:

@@ -4,7 +4,7 @@ import numpy as np
 import streamlit as st
 
 from vit import explain
-from vit.charts import colours, embedding
+from vit.charts import colours, embedding, patches
 from vit.charts.numbers import bracketed, plain, rounded
 from vit.charts.patches import token_word
 from vit.interventions import PositionsOff
@@ -92,7 +92,7 @@ if shown == "Filters":
         scale=(colours.signed(dark), -limit, limit, "one scale for all"),
     )
 elif shown == "CLS and positions":
-    token, name = view.token, frame.token_name(view.token, config)
+    token, name = view.token, patches.token_name(view.token, config)
     before = trace.cls_token if token == 0 else trace.patch_embeddings[token - 1]
     rows = np.stack([before, trace.position_embeddings[token], trace.tokens[token]])
     limit = colours.limit_of(rows)
@@ -120,7 +120,7 @@ elif shown == "Position maps":
     parts.grid_picture(
         embedding.position_maps(similarity, dark), config.grid, config.grid, key="positions", width=640,
         alt="similarity of position embeddings", chosen=[patch], lines=False,
-        on_choose=lambda cell: frame.choose_token(cell + 1), labels=[
+        on_choose=lambda cell: state.choose(token=cell + 1), labels=[
             f"patch {i + 1}: most like patch {int(np.delete(row, i).argmax()) + 1 + (np.delete(row, i).argmax() >= i)}"
             for i, row in enumerate(similarity)
         ],
@@ -132,8 +132,8 @@ else:
                 f"get.")
     parts.grid_picture(
         embedding.matrix(trace.tokens, dark), config.tokens, 1, key="z0", alt="all tokens before the first block",
-        width=1000, chosen=[view.token], lines=False, on_choose=frame.choose_token,
-        labels=[frame.token_name(i, config) for i in range(config.tokens)],
+        width=1000, chosen=[view.token], lines=False, on_choose=lambda token: state.choose(token=token),
+        labels=[patches.token_name(i, config) for i in range(config.tokens)],
         scale=(colours.signed(dark), -limit, limit, "one scale for all"),
     )
 parts.quiz("positions", "Take all positions away, so that no patch knows where it was. Does the model still read a "

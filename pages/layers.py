@@ -6,7 +6,7 @@ from vit import explain
 from vit.charts import colours, layers
 from vit.charts.numbers import bracketed, plain, rounded
 from vit.charts.patches import token_word
-from vit.ui import frame, parts
+from vit.ui import frame, parts, state
 
 view = frame.begin("layers")
 trace, config, layer, token, dark = view.trace, view.config, view.layer, view.token, view.dark
@@ -18,8 +18,8 @@ def choose_on(maps: layers.TokenMaps, before_first_block: int):
     """A click on a map chooses its block and its token."""
     def choose(cell: int) -> None:
         if place := maps.at(cell):
-            frame.choose_layer(max(place[1] - before_first_block, 0))
-            frame.choose_token(place[2])
+            state.choose(layer=max(place[1] - before_first_block, 0))
+            state.choose(token=place[2])
     return choose
 
 
@@ -52,7 +52,7 @@ st.html(layers.legend(name))
 parts.grid_picture(
     river.pixels, river.rows, river.columns, key="river", width=1400, labels=river.labels, words=river.words,
     alt=f"the length of {name} and of what every block adds to it", lines=False,
-    on_choose=lambda cell: frame.choose_layer(cell % config.depth),
+    on_choose=lambda cell: state.choose(layer=cell % config.depth),
 )
 parts.try_this(
     f"click block 1, then block {config.depth}. Which one rewrites {name}, and which one only touches it up? "

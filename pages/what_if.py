@@ -37,7 +37,7 @@ picture, switches, answer = st.columns([5, 4, 4], gap="large")
 with picture:
     st.markdown("**Hide patches**: click them. Nobody can look at a grey one.")
     parts.grid_picture(
-        patches.rearranged(trace.image, config.patch_size, order, hidden), config.grid, config.grid,
+        patches.rearranged(trace.image, config, order, hidden).pixels, config.grid, config.grid,
         key="missing_patches", width=490, alt="your digit; click patches to hide them",
         on_choose=lambda place: what_if.toggle("patches", order[place]),
         labels=[f"patch {patch + 1}: {'hidden' if place in hidden else 'click to hide'}"

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from vit.charts import colours
-from vit.charts.embedding import mosaic
+from vit.charts.mosaic import mosaic
 from vit.explain import AllHeads, softmax
 from vit.trace import BlockTrace, ForwardTrace
 

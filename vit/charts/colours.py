@@ -11,11 +11,16 @@ from PIL import Image
 ACCENT = "#00b4d8"  # the chosen token, everywhere
 CALM = "#8a94a6"  # what is shown beside the chosen
 GONE = (74, 80, 92)  # what was taken away, in pixels
+NO_FLIP, FLIP = "#2a78d6", "#e07b00"  # the twin that sees images as they are, and the one that sees some mirrored
+ATTENTION, MLP = "#f0902a", "#2bb08a"  # what a block's two parts add
+PROBABLE = "#e0701a"  # the most probable answer, in bars
+CSS = {"accent": ACCENT, "calm": CALM, "no-flip": NO_FLIP, "flip": FLIP, "attention": ATTENTION, "mlp": MLP,
+       "probable": PROBABLE}  # as style sheets know them: --patchwise-accent and so on
 
-Scale = list[list]
+ColourScale = list[list]  # [place from 0 to 1, colour], in order
 
-INK: Scale = [[0.0, "#0b0d12"], [1.0, "#ffffff"]]
-WARM: Scale = [
+INK: ColourScale = [[0.0, "#0b0d12"], [1.0, "#ffffff"]]
+WARM: ColourScale = [
     [0.0, "#12100f"], [0.15, "#43141b"], [0.35, "#8c2118"], [0.6, "#dd5a12"], [0.8, "#f7a823"], [1.0, "#fff3b8"]
 ]
 SIGNED = {
@@ -24,12 +29,17 @@ SIGNED = {
 }
 
 
-def signed(dark: bool) -> Scale:
+def signed(dark: bool) -> ColourScale:
     """Blue for negative, red for positive, with 0 in the colour of the page."""
     return SIGNED[dark]
 
 
-def paint(values: np.ndarray, scale: Scale, low: float, high: float) -> np.ndarray:
+def rgb(colour: str) -> tuple[int, int, int]:
+    """#rrggbb as three numbers."""
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
+
+
+def paint(values: np.ndarray, scale: ColourScale, low: float, high: float) -> np.ndarray:
     """Values to RGB pixels (uint8) along a colour scale."""
     place = (np.asarray(values, np.float32) - low) * (255 / ((high - low) or 1))
     return _shades(tuple(map(tuple, scale)))[place.clip(0, 255).round().astype(np.uint8)]
@@ -39,7 +49,7 @@ def paint(values: np.ndarray, scale: Scale, low: float, high: float) -> np.ndarr
 def _shades(scale: tuple[tuple[float, str], ...]) -> np.ndarray:
     """The scale in 256 steps: (256, 3)."""
     stops = [stop for stop, _ in scale]
-    colours = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for _, colour in scale])
+    colours = np.array([rgb(colour) for _, colour in scale])
     places = np.linspace(0, 1, 256)
     return np.stack([np.interp(places, stops, colours[:, c]) for c in range(3)], -1).round().astype(np.uint8)
 
@@ -51,7 +61,7 @@ def data_uri(pixels: np.ndarray) -> str:
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
 
 
-def css_gradient(scale: Scale) -> str:
+def css_gradient(scale: ColourScale) -> str:
     return "linear-gradient(to right, " + ", ".join(f"{colour} {stop:.0%}" for stop, colour in scale) + ")"
 
 

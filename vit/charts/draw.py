@@ -3,7 +3,7 @@
 import numpy as np
 
 from vit.charts import colours
-from vit.charts.embedding import mosaic
+from vit.charts.mosaic import mosaic
 
 
 def sheet(images: np.ndarray, columns: int) -> np.ndarray:

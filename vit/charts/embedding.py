@@ -3,17 +3,7 @@
 import numpy as np
 
 from vit.charts import colours
-
-GAP = {False: 205, True: 58}  # grey between the tiles of a mosaic, by theme
-
-
-def mosaic(tiles: np.ndarray, columns: int, gap: int = 1, fill: int = 110) -> np.ndarray:
-    """(n, a, b, 3) to one picture, `columns` tiles wide, with a gap around each."""
-    rows = -(-len(tiles) // columns)
-    missing = rows * columns - len(tiles)
-    tiles = np.pad(tiles, ((0, missing), (gap, gap), (gap, gap), (0, 0)), constant_values=fill)
-    a, b = tiles.shape[1:3]
-    return tiles.reshape(rows, columns, a, b, 3).swapaxes(1, 2).reshape(rows * a, columns * b, 3)
+from vit.charts.mosaic import GAP, mosaic
 
 
 def patch_shape(values: np.ndarray, channels: int) -> np.ndarray:

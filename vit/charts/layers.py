@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from vit.charts import colours, patches
-from vit.charts.numbers import plain
+from vit.charts.numbers import plain, share
 from vit.explain import Added, ClsPath, LayerNormNumbers
 from vit.trace import BlockTrace
 
-ATTENTION, MLP = "#f0902a", "#2bb08a"  # what they add: above and below the stream, orange and green
+ATTENTION, MLP = colours.ATTENTION, colours.MLP
 NIGHT, DUSK = (11, 13, 18), (36, 42, 54)  # behind the pictures, as behind digits; behind the chosen block
 
 BLOCK_WIDTH, BAND = 96, 84  # pixels: a block's column in the river, and a third of the river's height
@@ -26,10 +26,6 @@ class Picture:
     columns: int
     labels: list[str]
     words: dict[int, str]
-
-
-def rgb(colour: str) -> tuple[int, ...]:
-    return tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))
 
 
 def river(blocks: Sequence[BlockTrace], sizes: Added, token: int, layer: int) -> Picture:
@@ -52,17 +48,17 @@ def river(blocks: Sequence[BlockTrace], sizes: Added, token: int, layer: int) ->
         left, right = int((number + 0.25) * BLOCK_WIDTH), int((number + 0.75) * BLOCK_WIDTH)
         stem = slice((left + right) // 2 - 2, (left + right) // 2 + 2)
         top, bottom = round(tallest * attention[number]), round(tallest * mlp[number])
-        pixels[BAND - top : BAND, left:right] = rgb(ATTENTION)
-        pixels[2 * BAND : 2 * BAND + bottom, left:right] = rgb(MLP)
+        pixels[BAND - top : BAND, left:right] = colours.rgb(ATTENTION)
+        pixels[2 * BAND : 2 * BAND + bottom, left:right] = colours.rgb(MLP)
         if top:
-            pixels[BAND : height // 2, stem] = rgb(ATTENTION)
+            pixels[BAND : height // 2, stem] = colours.rgb(ATTENTION)
         if bottom:
-            pixels[height // 2 : 2 * BAND, stem] = rgb(MLP)
+            pixels[height // 2 : 2 * BAND, stem] = colours.rgb(MLP)
 
     stations = [*np.column_stack([before, middle]).ravel(), after[-1]]
     lengths = np.interp(np.arange(width), np.arange(len(stations)) * BLOCK_WIDTH / 2, stations)
     half = np.maximum((BAND - 8) / (max(stations) or 1) * lengths, 2) / 2
-    pixels[BAND : 2 * BAND][np.abs(np.arange(BAND)[:, None] + 0.5 - BAND / 2) <= half] = rgb(colours.ACCENT)
+    pixels[BAND : 2 * BAND][np.abs(np.arange(BAND)[:, None] + 0.5 - BAND / 2) <= half] = colours.rgb(colours.ACCENT)
     outline(pixels, 0, layer * BLOCK_WIDTH, height, (layer + 1) * BLOCK_WIDTH)
 
     shares = sizes.attention[:, token], sizes.mlp[:, token]
@@ -73,16 +69,12 @@ def river(blocks: Sequence[BlockTrace], sizes: Added, token: int, layer: int) ->
         for number in range(count)
     ]
     numbers = map(str, range(1, count + 1))
-    words = [*map(percent, shares[0]), *numbers, *map(percent, shares[1])]
+    words = [*map(share, shares[0]), *numbers, *map(share, shares[1])]
     return Picture(pixels, 3, count, story * 3, dict(enumerate(words)))
 
 
-def percent(share: float) -> str:
-    return f"{share:.0%}" if share < 9.995 else f"{share:.0f}×"
-
-
-def of_its_length(share: float) -> str:
-    return f"{share:.0%} of its length" if share < 9.995 else f"{share:.0f} times its length"
+def of_its_length(part: float) -> str:
+    return f"{part:.0%} of its length" if part < 9.995 else f"{part:.0f} times its length"
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +153,7 @@ def similarity_maps(similarity: np.ndarray, token: int, layer: int, dark: bool) 
 
 def outline(pixels: np.ndarray, top: int, left: int, bottom: int, right: int, thickness: int = 4) -> None:
     """A frame in the colour of what is chosen, drawn inside the given corners."""
-    colour = rgb(colours.ACCENT)
+    colour = colours.rgb(colours.ACCENT)
     for rows in (slice(top, top + thickness), slice(bottom - thickness, bottom)):
         pixels[rows, left:right] = colour
     for columns in (slice(left, left + thickness), slice(right - thickness, right)):

@@ -1,16 +1,14 @@
 """Pictures of the answer: how it grows from block to block, how it is read from CLS, and who is for it."""
 
-import math
-
 import numpy as np
 
 from vit.charts import colours
 from vit.charts.layers import Picture, outline
-from vit.charts.numbers import plain
+from vit.charts.numbers import Size, latex_size, plain, with_sign
 from vit.explain import Contributions, LogitLens
 
 LENS_CELL = 30, 48  # pixels: height, width
-BRIGHT = "#e0701a"  # probability, in bars
+BRIGHT = colours.PROBABLE
 ROW = ("grid-column:1/-1;display:grid;grid-template-columns:subgrid;align-items:center;border-radius:4px;"
        "padding:.05rem .3em")
 
@@ -118,29 +116,8 @@ def written_sum(logits: np.ndarray, label: int) -> str:
 
 def size(value: float) -> str:
     """A positive number of any size: at least three digits that matter, in HTML."""
-    mantissa, power = digits(value)
-    return f"{mantissa}·10<sup>{power}</sup>".replace("-", "−") if power else mantissa
-
-
-def latex_size(value: float) -> str:
-    mantissa, power = digits(value)
-    mantissa = mantissa.replace(",", "{,}")
-    return rf"{mantissa} \cdot 10^{{{power}}}" if power else mantissa
-
-
-def digits(value: float) -> tuple[str, int]:
-    """The number as it is written, and the power of ten to multiply it with, where one is needed."""
-    if math.isinf(value):  # weights that a far too large learning rate has left
-        return "∞", 0
-    if value >= 1e7 or 0 < value < 1e-3:
-        mantissa, power = f"{value:.2e}".split("e")
-        return mantissa, int(power)
-    decimals = 0 if value >= 1000 else 1 if value >= 100 else 2 if value >= 10 else 3 if value >= 0.1 else 4
-    return f"{value:,.{decimals}f}", 0
-
-
-def with_sign(value: float) -> str:
-    return f"{round(float(value), 2) + 0.0:+.2f}".replace("-", "−")
+    mantissa, power = Size.of(value)
+    return f"{mantissa}·10<sup>{power}</sup>" if power else mantissa
 
 
 def steps(shares: Contributions) -> list[tuple[str, tuple[float, ...]]]:

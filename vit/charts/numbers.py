@@ -1,21 +1,93 @@
-"""Numbers as text, tables and equations show them."""
+"""Numbers as text: for sentences and tables, with a proper minus, and for equations in KaTeX."""
+
+from collections.abc import Sequence
+from math import floor, isfinite, isinf, log10
+from typing import NamedTuple
+
+MINUS = "−"
 
 
 def fixed(value: float, decimals: int) -> str:
     return f"{round(float(value), decimals) + 0.0:.{decimals}f}"  # + 0.0 turns −0 into 0
 
 
+# For sentences and tables
+
+
 def plain(value: float) -> str:
-    """A number for text and tables, with a proper minus."""
-    return fixed(value, 2).replace("-", "−")
+    return fixed(value, 2).replace("-", MINUS)
+
+
+def number(value: float) -> str:
+    """Three digits that matter."""
+    value = float(value)
+    text = f"{value:.0f}" if abs(value) >= 1000 or value.is_integer() else f"{value:#.3g}".rstrip(".")
+    if "e" in text:
+        text = f"{value:.1e}"
+    return text.replace("-", MINUS)
+
+
+def with_sign(value: float, decimals: int = 2) -> str:
+    return f"{round(float(value), decimals) + 0.0:+.{decimals}f}".replace("-", MINUS)
+
+
+def column(values: Sequence[float]) -> list[str]:
+    """Numbers to be added up below each other: all with the decimals that give the largest four digits."""
+    largest = max((abs(value) for value in values if isfinite(value)), default=0) or 1
+    decimals = min(max(3 - floor(log10(largest)), 0), 8)
+    return [fixed(value, decimals).replace("-", MINUS) for value in values]
+
+
+def share(part: float) -> str:
+    """A part of a whole that may be many times as large as the whole."""
+    return f"{part:.0%}" if part < 9.995 else f"{part:.0f}×"
+
+
+def duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+class Size(NamedTuple):
+    """A positive number of any size, as at least three digits that matter and, where one is needed, a power of ten."""
+
+    mantissa: str
+    power: str
+
+    @classmethod
+    def of(cls, value: float) -> "Size":
+        if isinf(value):  # weights that a far too large learning rate has left
+            return cls("∞", "")
+        if value >= 1e7 or 0 < value < 1e-3:
+            mantissa, power = f"{value:.2e}".split("e")
+            return cls(mantissa, str(int(power)).replace("-", MINUS))
+        decimals = 0 if value >= 1000 else 1 if value >= 100 else 2 if value >= 10 else 3 if value >= 0.1 else 4
+        return cls(f"{value:,.{decimals}f}", "")
+
+
+# For equations
 
 
 def rounded(value: float) -> str:
-    """A number for equations in KaTeX."""
     return fixed(value, 3)
 
 
 def bracketed(value: float) -> str:
-    """A number for the inside of a sum or product in KaTeX: negative ones in brackets."""
+    """For the inside of a sum or product: negative numbers in brackets."""
     text = rounded(value)
     return f"({text})" if text.startswith("-") else text
+
+
+def latex_size(value: float) -> str:
+    mantissa, power = Size.of(value)
+    mantissa = mantissa.replace(",", "{,}")
+    return rf"{mantissa} \cdot 10^{{{power.replace(MINUS, '-')}}}" if power else mantissa
+
+
+def row_vector(values: Sequence[float], most: int = 16, per_line: int = 4) -> str:
+    """A vector in short lines, with dots where it is longer than can be shown."""
+    shown = [fixed(value, 2) for value in values[:most]]
+    lines = [" & ".join(shown[i : i + per_line]) for i in range(0, len(shown), per_line)]
+    dots = r" \\ \dots" if len(values) > most else ""
+    return r"\begin{bmatrix}" + r" \\ ".join(lines) + dots + r"\end{bmatrix}"

@@ -5,17 +5,26 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from vit.charts import colours
-from vit.charts.embedding import mosaic
+from vit.charts.mosaic import mosaic
+from vit.charts.picture import PixelPicture
 from vit.config import ViTConfig
 
 PER_LINE = 25
+WORDS_FIT = 8  # a patch with fewer pixels a side has room for their numbers
 
 
 def token_word(token: int) -> str:
     return f"patch {token}" if token else "CLS"
 
 
-def picture(image: np.ndarray) -> np.ndarray:
+def token_name(token: int, config: ViTConfig) -> str:
+    if token == 0:
+        return "CLS"
+    row, column = divmod(token - 1, config.grid)
+    return f"patch {token} · row {row + 1}, column {column + 1}"
+
+
+def in_colour(image: np.ndarray) -> np.ndarray:
     """The image as RGB pixels: grey ones as white ink on near-black."""
     return image if image.ndim == 3 else colours.paint(image, colours.INK, 0, 255)
 
@@ -27,22 +36,49 @@ def cut(image: np.ndarray, patch_size: int) -> np.ndarray:
     return tiles.reshape(grid * grid, P, P, *image.shape[2:])
 
 
-def rearranged(image: np.ndarray, patch_size: int, order: Sequence[int], hidden: Collection[int]) -> np.ndarray:
-    """The image with its patches in this order, and grey where nobody can look."""
-    grid = len(image) // patch_size
-    tiles = cut(picture(image), patch_size)[list(order)]
-    tiles[list(hidden)] = colours.GONE
-    rows = tiles.reshape(grid, grid, *tiles.shape[1:]).swapaxes(1, 2)
-    return rows.reshape(*image.shape[:2], -1)
-
-
-def sentence(image: np.ndarray, patch_size: int) -> np.ndarray:
-    """All patches in the order in which the model reads them, in lines like those of a text."""
-    return mosaic(cut(picture(image), patch_size), PER_LINE, fill=90)
-
-
 def most_inked(image: np.ndarray, patch_size: int) -> int:
     return int(cut(image, patch_size).reshape(-1, patch_size * patch_size * image[0, 0].size).sum(1).argmax())
+
+
+def grid(image: np.ndarray, config: ViTConfig, patch: int) -> PixelPicture:
+    """The whole digit, with lines where it is cut."""
+    names = [f"patch {i + 1}: row {i // config.grid + 1}, column {i % config.grid + 1}" for i in range(config.patches)]
+    return PixelPicture(
+        in_colour(image), config.grid, config.grid, alt=f"your digit, cut into {config.patches} patches", width=490,
+        chosen=[patch], labels=names, lines=True,
+    )
+
+
+def one_patch(image: np.ndarray, config: ViTConfig, patch: int) -> PixelPicture:
+    """The chosen patch, enlarged, with its pixels as numbers where they have room."""
+    P, tile = config.patch_size, cut(image, config.patch_size)[patch]
+    grey = tile if tile.ndim == 2 else tile.mean(-1)
+    return PixelPicture(
+        in_colour(tile), P, P, alt="the chosen patch, enlarged", width=230, lines=True,
+        words=dict(enumerate(f"{value:.0f}" for value in grey.ravel())) if P < WORDS_FIT else {},
+    )
+
+
+def sentence(image: np.ndarray, config: ViTConfig, patch: int) -> PixelPicture:
+    """All patches in the order in which the model reads them, in lines like those of a text."""
+    tiles = cut(in_colour(image), config.patch_size)
+    return PixelPicture(
+        mosaic(tiles, PER_LINE, fill=90), -(-len(tiles) // PER_LINE), PER_LINE, alt="all patches side by side",
+        width=1400, chosen=[patch], labels=[f"patch {i + 1}" for i in range(len(tiles))],
+    )
+
+
+def rearranged(image: np.ndarray, config: ViTConfig, order: Sequence[int], hidden: Collection[int]) -> PixelPicture:
+    """The image with its patches in this order, and grey where nobody can look."""
+    tiles = cut(in_colour(image), config.patch_size)[list(order)]
+    tiles[list(hidden)] = colours.GONE
+    rows = tiles.reshape(config.grid, config.grid, *tiles.shape[1:]).swapaxes(1, 2)
+    return PixelPicture(
+        rows.reshape(*image.shape[:2], -1), config.grid, config.grid, width=490, lines=True,
+        alt="your digit; click patches to hide them",
+        labels=[f"patch {patch + 1}: {'hidden' if place in hidden else 'click to hide'}"
+                for place, patch in enumerate(order)],
+    )
 
 
 def other_sizes(config: ViTConfig) -> list[dict]:

@@ -7,7 +7,9 @@ from itertools import zip_longest
 
 import numpy as np
 
-NO_FLIP, FLIP = "#2a78d6", "#e07b00"
+from vit.charts.colours import FLIP, NO_FLIP, rgb
+from vit.charts.numbers import with_sign
+
 COLOURS = {False: NO_FLIP, True: FLIP}
 NAMES = {False: "without flips", True: "with flips"}
 DECALS = {  # bars are told apart by more than their colour
@@ -18,22 +20,12 @@ DECALS = {  # bars are told apart by more than their colour
 AXES = {"step": "steps", "epoch": "epochs", "seconds": "seconds"}
 DECIMALS = {"step": 0, "epoch": 2, "seconds": 1}
 MOST_POINTS = 200
-CLASS_NAMES = {
-    "fashion-mnist": ("T-shirt", "trousers", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag",
-                      "boot"),
-    "kmnist": ("o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo"),
-    "cifar10": ("plane", "car", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"),
-}
 
 Reports = Sequence[dict]
 
 
 def of_kind(reports: Reports, kind: str) -> list[dict]:
     return [report for report in reports if report["kind"] == kind]
-
-
-def class_names(dataset: str) -> Sequence[str]:
-    return CLASS_NAMES.get(dataset, tuple("0123456789"))
 
 
 # Curves
@@ -137,18 +129,15 @@ def lesson(gap: Gap | None, dataset: str = "mnist", training: bool = False) -> s
     if gap is None:
         then = "Their first results come in a few seconds." if training else "There are no results to compare yet."
         return f"Both twins start from the same weights. {then}"
-    measured = (f"{number(gap.points)} points (95 % sure: between {number(gap.low)} and {number(gap.high)}), "
-                f"on the same {gap.images:,} validation images after {gap.step:,} steps with this seed")
+    points, low, high = (with_sign(value, 1) for value in (gap.points, gap.low, gap.high))
+    measured = (f"{points} points (95 % sure: between {low} and {high}), on the same "
+                f"{gap.images:,} validation images after {gap.step:,} steps with this seed")
     if not gap.clear:
         return f"Too close to tell yet. The gap is {measured}; it could be chance. Train longer to know."
     if gap.points > 0:
         thing = "digits" if dataset == "mnist" else "images"
         return f"Flipping {thing} hurts: the twin without flips is ahead by {measured}."
     return f"Flipping helps here: the twin with flips is ahead. The gap is {measured}."
-
-
-def number(value: float) -> str:
-    return f"{value:+.1f}".replace("-", "−")
 
 
 def per_class(report: dict) -> np.ndarray:
@@ -220,9 +209,8 @@ def batch_strip(images: np.ndarray, mirrored: np.ndarray, columns: int = 16) -> 
     """The batch as one picture; mirrored images have a frame in the colour of flips."""
     if images.ndim == 3:
         images = np.repeat(images[..., None], 3, axis=-1)
-    frame = np.array([int(FLIP[i : i + 2], 16) for i in (1, 3, 5)], np.uint8)
     tiles = np.full((len(images), images.shape[1] + 4, images.shape[2] + 4, 3), 40, np.uint8)
-    tiles[mirrored] = frame
+    tiles[mirrored] = rgb(FLIP)
     tiles[:, 2:-2, 2:-2] = images
     tiles = np.pad(tiles, ((0, -len(tiles) % columns), (0, 0), (0, 0), (0, 0)))
     rows = tiles.reshape(-1, columns, *tiles.shape[1:]).swapaxes(1, 2)
@@ -248,9 +236,3 @@ def pace(reports: Reports, steps: int) -> Pace | None:
     last, first = recent[-1], recent[0] if len(recent) > 1 else {"seconds": 0, "step": 0}
     per_step = (last["seconds"] - first["seconds"]) / max(1, last["step"] - first["step"])
     return Pace(last["step"], last["images_per_second"], (steps - last["step"]) * per_step, last["seconds"])
-
-
-def duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

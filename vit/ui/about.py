@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from vit import data
 from vit.charts import learning
+from vit.datasets import DATASETS
 from vit.ui import models, parts
 
 
@@ -35,7 +35,7 @@ def show(model_id: str) -> None:
     elif "run" in story:
         flips = "half of the images mirrored" if story["flips"] else "no image mirrored"
         st.markdown(f"It comes from a run on this server, after epoch {story['epoch']} on "
-                    f"{data.TITLES[story['dataset']]}, {flips}. It reads **{story['validation_accuracy']:.2%}** of the "
-                    "validation images.")
+                    f"{DATASETS[story['dataset']].title}, {flips}. It reads "
+                    f"**{story['validation_accuracy']:.2%}** of the validation images.")
     else:
         st.markdown("Its weights are random: it has learned nothing. What you see in it is what training starts from.")

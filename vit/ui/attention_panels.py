@@ -4,11 +4,10 @@ import numpy as np
 import streamlit as st
 
 from vit import explain
-from vit.charts import attention, colours, embedding
-from vit.charts.logits import latex_size
-from vit.charts.numbers import plain
+from vit.charts import attention, colours, embedding, patches
+from vit.charts.numbers import latex_size, plain
 from vit.charts.patches import token_word
-from vit.ui import frame, models, parts, state
+from vit.ui import models, parts, state
 
 WHO_AT_WHOM = "who looks ↓  at whom →"
 HARDLY = 0.05  # bits: a smaller difference between mean entropies is called none
@@ -66,7 +65,7 @@ def one_pair(view) -> None:
 
     st.session_state.key_widget = key
     st.selectbox(f"{token_word(query)} looks at", range(view.config.tokens), key="key_widget", on_change=choose,
-                 format_func=lambda token: frame.token_name(token, view.config), width=320)
+                 format_func=lambda token: patches.token_name(token, view.config), width=320)
     first, second = st.columns(2, gap="large")
     with first:
         st.markdown(f"**1 · How well do they match?** {token_word(query)}'s query times {token_word(key)}'s key, "
@@ -122,7 +121,7 @@ def whole_pattern(view) -> None:
                 f"the pair.")
 
     def choose(cell: int) -> None:
-        frame.choose_token(cell // T)
+        state.choose(token=cell // T)
         choose_key(cell % T)
 
     parts.grid_picture(

@@ -83,7 +83,7 @@ def answer(view) -> None:
         st.markdown("#### The answer\nappears with your first stroke, and follows each further one.")
         return
     digit = view.trace.prediction
-    label = view.drawing.label if view.dataset == "mnist" else None
+    label = view.drawing.label if view.reads_digits else None
     comment = f"{view.confidence:.1%} sure" if view.sure else f"not sure: {view.confidence:.1%} at best"
     if label is not None and label != digit:
         comment += f" · its writer meant {label}"

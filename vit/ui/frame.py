@@ -1,22 +1,17 @@
 """What every page shares: the sidebar, the path of pages with Back and Next, the title line and the link to share."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
-import numpy as np
 import streamlit as st
 
-from vit import data
 from vit.charts import colours, patches
-from vit.charts.runs import class_names
-from vit.drawing import Drawing
-from vit.ui import about, models, state, tour
+from vit.ui import about, markup, models, state, tour
+from vit.ui import view as views
+from vit.ui.view import View
 
 if TYPE_CHECKING:
     from vit.config import ViTConfig
-    from vit.model import VisionTransformer
-    from vit.trace import ForwardTrace
 
 PATH = {
     "draw": "Draw", "patches": "Patches", "embedding": "Embedding",
@@ -28,97 +23,12 @@ SELECTORS = {
     "layers": ("layer", "token"),
 }
 
-# Close to the menu; narrow phones keep room for the canvas; and nothing fades while it is computed anew, since that
-# takes a fifth of a second, of which the browser would spend a part on fading. Arrow keys leave no frame around a page.
-STYLE = """<style>.stMainBlockContainer { padding-top: 4.2rem }
-@media (max-width: 375px) { .stMainBlockContainer { padding-inline: .6rem } }
-.stElementContainer { opacity: 1 !important; transition: none !important }
-.stMain:focus-visible { outline: none; box-shadow: none }</style>"""
-
-
-@dataclass(frozen=True)
-class View:
-    """All that a page is a function of."""
-
-    drawing: Drawing
-    trace: "ForwardTrace"
-    model: "VisionTransformer"
-    story: dict
-    layer: int
-    head: int
-    token: int
-    dark: bool
-
-    @property
-    def config(self) -> "ViTConfig":
-        return self.model.config
-
-    @property
-    def patch(self) -> int:
-        """The chosen patch; where CLS is chosen, the patch with the most ink."""
-        return self.token - 1 if self.token else patches.most_inked(self.trace.image, self.config.patch_size)
-
-    @property
-    def normalisation(self) -> tuple[str, str]:
-        """Mean and deviation of the training pixels; of red, green and blue where there are colours."""
-        values = data.NORMALISATION[self.config.channels]
-        return tuple(str(by_channel if len(by_channel) > 1 else by_channel[0]) for by_channel in values)
-
-    @property
-    def scaled_by(self) -> str:
-        """Whose pixels that mean and deviation are: all grey pictures are scaled as MNIST's are."""
-        return "MNIST" if self.config.channels == 1 else "CIFAR-10"
-
-    def weights(self, name: str) -> np.ndarray:
-        return self.model.get_parameter(name).detach().numpy()
-
-    @property
-    def dataset(self) -> str:
-        """What the model has learned to read."""
-        return self.story.get("dataset", "mnist")
-
-    @property
-    def confidence(self) -> float:
-        return float(self.trace.probabilities.max())
-
-    @property
-    def sure(self) -> bool:
-        return self.would_be_sure(self.confidence)
-
-    def would_be_sure(self, confidence: float) -> bool:
-        return confidence >= self.story.get("unsure_below", 0.5)
-
 
 def pages() -> dict[str, "st.Page"]:
     return {
         name: st.Page(f"pages/{name}.py", title=title, default=name == "draw")
         for name, title in (PATH | BESIDE).items()
     }
-
-
-def current_view() -> View | None:
-    """The visitor's drawing in the visitor's model; None while there is no ink on the canvas."""
-    choice = state.get()
-    if choice.drawing is None or models.image_of(choice.drawing) is None:
-        return None
-    try:
-        model, story = models.load(choice.model)
-    except (ValueError, FileNotFoundError) as error:
-        if choice.model == models.DEFAULT:
-            raise
-        state.notice(f"{error} You see the explorer's own model instead.")
-        state.choose(model=models.DEFAULT)
-        return current_view()
-    state.fit_to(model.config)
-    choice = state.get()
-    return View(
-        choice.drawing, models.trace(choice.model, choice.drawing), model, story,
-        choice.layer, choice.head, choice.token, dark=is_dark(),
-    )
-
-
-def is_dark() -> bool:
-    return st.context.theme.type == "dark"
 
 
 def enter(page: str) -> None:
@@ -132,7 +42,7 @@ def enter(page: str) -> None:
 def begin(page: str) -> View:
     """The view of this page; without a drawing an invitation stands in its place."""
     enter(page)
-    view = current_view()
+    view = views.current()
     if view is None:
         title("Nothing to look at yet",
               "Draw a digit from 0 to 9, or pick one, and this page fills with its numbers.")
@@ -177,21 +87,9 @@ def go_to(page: str) -> None:
     st.switch_page(f"pages/{page}.py", query_params=state.link_parameters())
 
 
-def choose_layer(layer: int) -> None:
-    state.choose(layer=layer)
-
-
-def choose_head(head: int) -> None:
-    state.choose(head=head)
-
-
-def choose_token(token: int) -> None:
-    state.choose(token=token)
-
-
 def top_line(page: str) -> None:
     """Notices, and the tour, close to the menu: on a projector every line counts."""
-    st.html(STYLE)
+    st.html(markup.style_sheet())
     for sentence in st.session_state.notices:
         st.warning(sentence)
     st.session_state.notices.clear()
@@ -223,16 +121,16 @@ def sidebar(page: str) -> None:
     if "sidebar" in state.get().hidden:
         return
     with st.sidebar:
-        view = current_view()
+        view = views.current()
         if view is None:  # as little as possible: a first-time visitor's browser fetches scripts for each widget
             st.markdown("#### Your digit\nappears here as soon as you draw it, read by the model "
                         f"**{models.name_of(state.get().model)}**.")
             return
         answer_card(view)
         choose_model()
-        if view.dataset != "mnist":
-            names = ", ".join(f"{number} {name}" for number, name in enumerate(class_names(view.dataset)))
-            st.caption(f"It has learned {data.TITLES[view.dataset]}, so its answers are: {names}.")
+        if not view.reads_digits:
+            names = ", ".join(f"{number} {name}" for number, name in enumerate(view.dataset.classes))
+            st.caption(f"It has learned {view.dataset.title}, so its answers are: {names}.")
         for name in SELECTORS.get(page, ()):
             selector(name, view.config)
         if page in ("patches", "embedding") and view.token == 0:
@@ -275,15 +173,8 @@ def selector(name: str, config: "ViTConfig") -> None:
     if name == "token":
         st.session_state[widget] = chosen
         st.selectbox("token", range(config.tokens), key=widget, on_change=changed,
-                     format_func=lambda token: token_name(token, config))
+                     format_func=lambda token: patches.token_name(token, config))
     else:
         size = config.depth if name == "layer" else config.heads
         st.session_state[widget] = chosen + 1
         st.number_input(f"{name}, of {size}", 1, size, step=1, key=widget, on_change=changed)
-
-
-def token_name(token: int, config: "ViTConfig") -> str:
-    if token == 0:
-        return "CLS"
-    row, column = divmod(token - 1, config.grid)
-    return f"patch {token} · row {row + 1}, column {column + 1}"

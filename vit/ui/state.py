@@ -75,10 +75,20 @@ def notice(sentence: str) -> None:
     st.session_state.notices.append(sentence)
 
 
-def fit_to(config) -> None:
-    """Bring the choices into a model's range: another model may have fewer layers, heads or patches."""
-    sizes = {"layer": config.depth, "head": config.heads, "token": config.tokens}
-    for name, size in sizes.items():
+def settle() -> None:
+    """Make the choices fit what is there: a model may have gone, another may have fewer layers, heads or patches."""
+    if st.session_state.drawing is None:
+        return
+    try:
+        model, _ = models.load(st.session_state.model)
+    except (ValueError, FileNotFoundError) as error:
+        if st.session_state.model == models.DEFAULT:
+            raise
+        notice(f"{error} You see the explorer's own model instead.")
+        choose(model=models.DEFAULT)
+        model, _ = models.load(models.DEFAULT)
+    config = model.config
+    for name, size in {"layer": config.depth, "head": config.heads, "token": config.tokens}.items():
         choose(**{name: min(st.session_state[f"chosen_{name}"], size - 1)})
 
 

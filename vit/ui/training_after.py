@@ -16,7 +16,7 @@ from vit.charts.colours import data_uri
 from vit.charts.runs import AXES, NAMES, Line
 from vit.config import TrainConfig
 from vit.runs import Run
-from vit.ui import frame, models, state, training_chart, training_live
+from vit.ui import frame, models, state, training_chart, training_live, view
 
 MOST_LISTED = 40
 
@@ -54,7 +54,7 @@ def choose_epoch(stems: list[str]) -> str:
 
 def one_twin(run: Run, stem: str) -> None:
     path = runs.checkpoint_path(run.id, stem)
-    pictures = grown(str(path), path.stat().st_mtime, frame.is_dark(), *digit_to_read(run))
+    pictures = grown(str(path), path.stat().st_mtime, view.is_dark(), *digit_to_read(run))
     upright, mirrored = accuracies(str(path), path.stat().st_mtime, run.config)
     epoch = int(stem.removeprefix("epoch-"))
     st.markdown(f"**{NAMES[run.config.flips].capitalize()}**, after epoch {epoch}: it reads {upright:.0%} of "

@@ -11,8 +11,10 @@ import streamlit as st
 from vit import data, runs
 from vit.charts import runs as run_charts
 from vit.charts.colours import data_uri
+from vit.charts.numbers import duration, with_sign
 from vit.charts.runs import AXES, COLOURS, NAMES, Line
 from vit.config import TrainConfig
+from vit.datasets import DATASETS
 from vit.dispatch import dispatcher
 from vit.runs import Run
 from vit.ui import training_chart
@@ -104,7 +106,8 @@ def panel(pair_id: str, ticking: bool, checkpoints: list[list[str]]) -> None:
         st.rerun()  # and so it has if a wish was refused
     verdicts = run_charts.latest_verdicts(*twins.reports) if twins.complete else None
     if verdicts and data.needs_download(twins.config.dataset):
-        st.warning(f"{data.TITLES[twins.config.dataset]} is no longer on this server, so answers cannot be compared.")
+        title = DATASETS[twins.config.dataset].title
+        st.warning(f"{title} is no longer on this server, so answers cannot be compared.")
         verdicts = None
     buttons(twins)
     if twins.complete:
@@ -174,7 +177,7 @@ def headline(twins: Twins, verdicts: tuple[dict, dict] | None) -> None:
         gap = run_charts.measure_gap(*verdicts, labels)
     big, words = st.columns([1, 3], gap="medium", vertical_alignment="center")
     with big:
-        value = f"{run_charts.number(gap.points)}" if gap else "…"
+        value = with_sign(gap.points, 1) if gap else "…"
         margin = f"± {(gap.high - gap.low) / 2:.1f}" if gap else ""
         st.html(
             "<div class='gap' style='font-size:3.6rem;font-weight:700;line-height:1;white-space:nowrap;"
@@ -200,9 +203,9 @@ def progress(run: Run, reports: list[dict]) -> None:
     if verdicts:
         parts.append(f"reads {verdicts[-1]['accuracy']:.1%}")
     if pace and run.state == "running":
-        parts += [f"{pace.images_per_second:,.0f} images/s", f"{run_charts.duration(pace.seconds_left)} left"]
+        parts += [f"{pace.images_per_second:,.0f} images/s", f"{duration(pace.seconds_left)} left"]
     elif pace:
-        parts.append(f"trained for {run_charts.duration(pace.seconds)}")
+        parts.append(f"trained for {duration(pace.seconds)}")
     if run.reason:
         parts.append(escape(run.reason))
     parts += [escape(note["message"]) for note in run_charts.of_kind(reports, "note")[-1:]]
@@ -245,7 +248,7 @@ def per_class(twins: Twins, verdicts: tuple[dict, dict] | None) -> None:
         st.caption("Waiting for the first validation of both twins.")
         return
     st.echarts_chart(
-        run_charts.class_bars(*verdicts, run_charts.class_names(twins.config.dataset)),
+        run_charts.class_bars(*verdicts, DATASETS[twins.config.dataset].classes),
         key="train_classes", height=300,
         alt="accuracy per class without and with flips, with the difference below each",
     )
@@ -287,7 +290,7 @@ def mixed_up(twins: Twins, verdicts: tuple[dict, dict]) -> None:
     chosen = run_charts.misread(*verdicts, labels, mixups)
     if not mixups or not chosen:
         return
-    names = run_charts.class_names(twins.config.dataset)
+    names = DATASETS[twins.config.dataset].classes
     st.markdown("**What flips mix up:** " + ", ".join(
         f"{names[pair.one]} with {names[pair.other]} ({pair.plain} → {pair.flips} times)" for pair in mixups
     ) + ". Beside each image stands its mirror image: the twin with flips was told that both are the same.")

@@ -7,16 +7,16 @@ from dataclasses import fields, replace
 import streamlit as st
 
 from vit import data, runs
-from vit.charts.runs import duration
+from vit.charts.numbers import duration
 from vit.config import (
     INITIALISATIONS,
     OPTIMIZERS,
-    PICTURES,
     SCHEDULES,
     TRAINING_PRESETS,
     TrainConfig,
     ViTConfig,
 )
+from vit.datasets import DATASETS, VALIDATION_IMAGES
 
 PRESETS = {"quick": "Quick", "tiny": "Tiny", "article": "Article"}
 STORIES = {
@@ -86,7 +86,7 @@ def fill_knobs() -> None:
 def knobs() -> TrainConfig:
     learning, model, judging = st.columns(3, gap="medium")
     with learning:
-        dataset = knob(st.selectbox, "dataset", options=list(PICTURES), format_func=data.TITLES.get)
+        dataset = knob(st.selectbox, "dataset", options=list(DATASETS), format_func=lambda name: DATASETS[name].title)
         train_images = knob(st.number_input, "train_images", min_value=10, step=1000, value=None, placeholder="all")
         epochs = knob(st.number_input, "epochs", min_value=1, step=1)
         batch_size = knob(st.number_input, "batch_size", min_value=1, step=8)
@@ -100,7 +100,7 @@ def knobs() -> TrainConfig:
         decay = knob(st.number_input, "weight_decay", min_value=0.0, format="%.3f", step=0.01)
         initialisation = knob(st.selectbox, "initialisation", options=INITIALISATIONS,
                               format_func=INITIALISATION_NAMES.get)
-    image_size, channels = PICTURES[dataset]
+    image_size, channels = DATASETS[dataset].image_size, DATASETS[dataset].channels
     fitting = [side for side in range(2, image_size // 2 + 1) if image_size % side == 0]
     st.session_state.knob_patch_size = min(fitting, key=lambda side: abs(side - st.session_state.knob_patch_size))
     with model:
@@ -121,7 +121,7 @@ def knobs() -> TrainConfig:
         weight_decay=decay, initialisation=initialisation, compile=compiled,
     )
     if data.needs_download(dataset):
-        st.caption(f"{data.TITLES[dataset]} is downloaded when you start.")
+        st.caption(f"{DATASETS[dataset].title} is downloaded when you start.")
     return chosen
 
 
@@ -151,7 +151,7 @@ def estimate(config: TrainConfig) -> str:
     at_most = "at most " if config.stop_patience else ""
     # Judging takes a third of the work per image, and all validation images are judged after each epoch.
     glances = images / config.batch_size / config.validate_every * config.validation_images
-    work = config.epochs * (images + (glances + data.VALIDATION_SIZE) / 3)
+    work = config.epochs * (images + (glances + VALIDATION_IMAGES) / 3)
     return (
         f"{what}: {at_most}about **{duration(work / speed)}** on this machine if each twin has a core to itself; it "
         f"then learns {speed:,.0f} images a second."

@@ -10,8 +10,10 @@ import pytest
 
 from vit import run_exports, runs
 from vit.charts import runs as run_charts
+from vit.charts.numbers import duration, with_sign
 from vit.charts.runs import Line
-from vit.config import PICTURES, TrainConfig, ViTConfig
+from vit.config import TrainConfig, ViTConfig
+from vit.datasets import DATASETS
 
 LABELS = np.arange(1000) % 10
 
@@ -68,7 +70,7 @@ def test_the_lesson_states_gap_interval_and_images():
     sentence = run_charts.lesson(gap)
     assert "hurts" in sentence
     assert "+10.0 points" in sentence
-    assert f"between {run_charts.number(gap.low)} and {run_charts.number(gap.high)}" in sentence
+    assert f"between {with_sign(gap.low, 1)} and {with_sign(gap.high, 1)}" in sentence
     assert "1,000 validation images after 100 steps" in sentence
     helped = run_charts.measure_gap(verdict(np.arange(100)), verdict([]), LABELS)
     assert "Flipping helps" in run_charts.lesson(helped, "fashion-mnist")
@@ -112,7 +114,7 @@ def test_curves_have_both_twins_training_and_validation_and_the_line_of_guessing
 
 def test_bars_show_accuracy_per_digit_and_the_change_that_flips_bring():
     twos = np.flatnonzero(LABELS == 2)
-    chart = run_charts.class_bars(verdict([]), verdict(twos[:30]), run_charts.class_names("mnist"))
+    chart = run_charts.class_bars(verdict([]), verdict(twos[:30]), DATASETS["mnist"].classes)
     assert chart["series"][0]["data"] == [100.0] * 10
     assert chart["series"][1]["data"][2] == 70.0
     assert chart["xAxis"]["data"][2] == "2\n−30"
@@ -149,7 +151,7 @@ def test_time_left_follows_the_pace_of_the_last_reports():
 def test_the_first_report_alone_tells_the_time_left():
     first = training_line(10) | {"seconds": 2.0}
     assert run_charts.pace([first], steps=200).seconds_left == pytest.approx(38.0)
-    assert [run_charts.duration(seconds) for seconds in (42, 600, 7200)] == ["42 s", "10 min", "2.0 h"]
+    assert [duration(seconds) for seconds in (42, 600, 7200)] == ["42 s", "10 min", "2.0 h"]
 
 
 @pytest.fixture
@@ -198,7 +200,7 @@ def test_what_changed_is_written_in_words():
 
 
 def test_only_digits_are_called_by_their_numbers():
-    for dataset in PICTURES:
-        names = run_charts.class_names(dataset)
+    for dataset in DATASETS:
+        names = DATASETS[dataset].classes
         assert len(set(names)) == 10
         assert (names == tuple("0123456789")) == (dataset == "mnist")

@@ -6,7 +6,7 @@ from vit.charts import colours, layers, numbers
 from vit.interventions import MlpOff
 from vit.trace import trace_image
 
-ACCENT = layers.rgb(colours.ACCENT)
+ACCENT = colours.rgb(colours.ACCENT)
 
 
 @pytest.fixture
@@ -23,9 +23,9 @@ def test_the_river_says_what_each_block_adds_to_the_token(trace):
     river = layers.river(trace.blocks, sizes, token=5, layer=1)
     assert (river.rows, river.columns) == (3, 3)
     assert river.pixels.shape == (3 * layers.BAND, 3 * layers.BLOCK_WIDTH, 3)
-    assert [river.words[i] for i in range(3)] == [layers.percent(share) for share in sizes.attention[:, 5]]
+    assert [river.words[i] for i in range(3)] == [numbers.share(part) for part in sizes.attention[:, 5]]
     assert [river.words[i] for i in range(3, 6)] == ["1", "2", "3"]
-    assert [river.words[i] for i in range(6, 9)] == [layers.percent(share) for share in sizes.mlp[:, 5]]
+    assert [river.words[i] for i in range(6, 9)] == [numbers.share(part) for part in sizes.mlp[:, 5]]
     before = np.linalg.norm(trace.blocks[2].resid_pre[5])
     assert f"length before {before:.2f}" in river.labels[2] == river.labels[5] == river.labels[8]
 
@@ -34,15 +34,15 @@ def test_bars_are_as_tall_as_what_is_added_is_long(trace):
     river = layers.river(trace.blocks, explain.added(trace), token=0, layer=0)
     added = np.linalg.norm([block.mlp_out[0] for block in trace.blocks], axis=-1)
     bars = [river.pixels[2 * layers.BAND :, int((number + 0.3) * layers.BLOCK_WIDTH)] for number in range(3)]
-    heights = np.array([count(bar, layers.rgb(layers.MLP)) for bar in bars])
+    heights = np.array([count(bar, colours.rgb(layers.MLP)) for bar in bars])
     np.testing.assert_allclose(heights / heights.max(), added / added.max(), atol=0.02)
 
 
 def test_a_silent_mlp_leaves_no_bar(small_model, digit):
     trace = trace_image(small_model, digit, MlpOff([0, 1, 2]))
     pixels = layers.river(trace.blocks, explain.added(trace), token=0, layer=0).pixels
-    assert count(pixels, layers.rgb(layers.MLP)) == 0
-    assert count(pixels, layers.rgb(layers.ATTENTION)) > 0
+    assert count(pixels, colours.rgb(layers.MLP)) == 0
+    assert count(pixels, colours.rgb(layers.ATTENTION)) > 0
 
 
 def test_only_the_chosen_block_is_framed(trace):
@@ -55,7 +55,7 @@ def test_only_the_chosen_block_is_framed(trace):
 
 def test_shares_beyond_ten_times_are_told_as_times():
     shares = 0.084, 1, 9.99, 10, 24.6
-    assert [layers.percent(share) for share in shares] == ["8%", "100%", "999%", "10×", "25×"]
+    assert [numbers.share(part) for part in shares] == ["8%", "100%", "999%", "10×", "25×"]
     assert layers.of_its_length(0.84) == "84% of its length"
     assert layers.of_its_length(24.6) == "25 times its length"
 

@@ -1,0 +1,76 @@
+"""What charts make and the interface shows: values that can be looked at in tests, none without an alternative text."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from vit.charts.colours import ColourScale
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """Anything that can be looked at. `alt` says in words what it is, for those who cannot see it."""
+
+    _: KW_ONLY
+    alt: str
+
+    def __post_init__(self) -> None:
+        if not self.alt.strip():
+            raise ValueError("A picture needs an alternative text.")
+
+
+@dataclass(frozen=True)
+class Legend:
+    """The colour scale of a picture, and what its two ends mean: numbers or words."""
+
+    colours: ColourScale
+    low: float | str
+    high: float | str
+    caption: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class PixelPicture(Picture):
+    """RGB pixels, seen as rows x columns of cells that can be read by pointing and chosen by clicking."""
+
+    pixels: np.ndarray
+    rows: int = 1
+    columns: int = 1
+    _: KW_ONLY
+    width: int = 420  # at most, on the screen
+    labels: Sequence[str] = ()  # of each cell, shown while it is pointed at
+    words: Mapping[int, str] = field(default_factory=dict)  # by cell, always shown
+    chosen: Sequence[int] = ()  # cells with a frame
+    dashed: Sequence[int] = ()  # cells with a broken frame
+    legend: Legend | None = None
+    row_names: Sequence[str] = ()
+    column_names: Sequence[str] = ()
+    corner: str = ""  # what the names of rows and columns count
+    lines: bool = False  # between the cells
+
+
+@dataclass(frozen=True, eq=False)
+class PlotlyPicture(Picture):
+    """A chart. Where its points can be chosen, the first number of a point's customdata tells which it is."""
+
+    figure: go.Figure
+
+
+@dataclass(frozen=True, eq=False)
+class LivePicture(Picture):
+    """A chart that moves in place while a run trains: options for ECharts."""
+
+    options: Mapping[str, Any]
+    _: KW_ONLY
+    height: int = 300
+
+
+@dataclass(frozen=True, eq=False)
+class TemplatePicture(Picture):
+    """Numbers laid out by a template of the frontend: tables, bars, rows of small pictures."""
+
+    template: str
+    values: Mapping[str, Any]

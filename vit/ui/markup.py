@@ -1,0 +1,42 @@
+"""The frontend folder, read as text: style sheets, scripts, and templates that put values into HTML."""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from vit.charts import colours
+
+FRONTEND = Path(__file__).parent / "frontend"
+
+
+@cache
+def text(file: str) -> str:
+    return (FRONTEND / file).read_text(encoding="utf-8")
+
+
+@cache
+def _templates() -> Environment:
+    # What comes from outside, such as the name of a run, is escaped wherever a template shows it.
+    return Environment(loader=FileSystemLoader(FRONTEND), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+                       lstrip_blocks=True, auto_reload=False)
+
+
+def render(template: str, **values: Any) -> str:
+    return _templates().get_template(f"{template}.html").render(values)
+
+
+@cache
+def style_sheet() -> str:
+    """The look of all that pages show; the colours are those of the charts."""
+    return render("page", style=text("page.css"), colours=colours.CSS)
+
+
+@cache
+def component(name: str) -> Callable[..., Any]:
+    """One of our own components: NAME.js, with NAME.html and NAME.css where it has them."""
+    parts = {kind: text(f"{name}.{kind}") for kind in ("html", "css", "js") if (FRONTEND / f"{name}.{kind}").exists()}
+    return st.components.v2.component(f"patchwise_{name}", **parts)

@@ -1,0 +1,88 @@
+"""All that a page is a function of: the visitor's drawing in the visitor's model, and what is chosen there."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from vit.charts import patches
+from vit.datasets import DATASETS, NORMALISATION, Dataset, Normalisation
+from vit.drawing import Drawing
+from vit.ui import models, state
+
+if TYPE_CHECKING:
+    from vit.config import ViTConfig
+    from vit.model import Probe, VisionTransformer
+    from vit.trace import ForwardTrace
+
+
+@dataclass(frozen=True)
+class View:
+    drawing: Drawing
+    trace: "ForwardTrace"
+    model: "VisionTransformer"
+    model_id: str
+    story: dict[str, Any]  # what the checkpoint tells of itself
+    layer: int
+    head: int
+    token: int
+    dark: bool
+
+    @property
+    def config(self) -> "ViTConfig":
+        return self.model.config
+
+    @property
+    def patch(self) -> int:
+        """The chosen patch; where CLS is chosen, the patch with the most ink."""
+        return self.token - 1 if self.token else patches.most_inked(self.trace.image, self.config.patch_size)
+
+    @property
+    def normalisation(self) -> Normalisation:
+        return NORMALISATION[self.config.channels]
+
+    @property
+    def dataset(self) -> Dataset:
+        """What the model has learned to read."""
+        return DATASETS.get(self.story.get("dataset", ""), DATASETS["mnist"])
+
+    @property
+    def reads_digits(self) -> bool:
+        return self.dataset is DATASETS["mnist"]
+
+    @property
+    def confidence(self) -> float:
+        return float(self.trace.probabilities.max())
+
+    @property
+    def sure(self) -> bool:
+        return self.would_be_sure(self.confidence)
+
+    def would_be_sure(self, confidence: float) -> bool:
+        return confidence >= self.story.get("unsure_below", 0.5)
+
+    def weights(self, name: str) -> np.ndarray:
+        return self.model.get_parameter(name).detach().numpy()
+
+    def changed_by(self, *interventions: "Probe") -> "ForwardTrace":
+        """The same drawing in the same model, with parts taken away."""
+        return models.trace(self.model_id, self.drawing, *interventions)
+
+
+def current() -> View | None:
+    """None while there is no ink on the canvas. Reading it changes nothing."""
+    choice = state.get()
+    if choice.drawing is None or models.image_of(choice.drawing) is None:
+        return None
+    model, story = models.load(choice.model)
+    config = model.config
+    return View(
+        choice.drawing, models.trace(choice.model, choice.drawing), model, choice.model, story,
+        min(choice.layer, config.depth - 1), min(choice.head, config.heads - 1), min(choice.token, config.tokens - 1),
+        dark=is_dark(),
+    )
+
+
+def is_dark() -> bool:
+    return st.context.theme.type == "dark"
