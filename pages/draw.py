@@ -6,7 +6,6 @@ from vit import drawing
 from vit.ui import canvas, digits, frame, models, parts
 from vit.ui import view as views
 
-frame.enter("draw")
 view = views.current()
 if view is None:
     frame.title("What does the model see?", "Draw a digit from 0 to 9, or pick one. The model reads along.")

@@ -5,7 +5,6 @@ import streamlit as st
 from vit.dispatch import dispatcher
 from vit.ui import frame, parts, training_after, training_live, training_setup
 
-frame.enter("train")
 dispatcher().expect_a_start()
 frame.title(
     "How does it learn, and what do flips do?",

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import PATH
+from tests.pages.conftest import PATH, turn_to
 from vit import checkpoints, drawing, runs, worker
 from vit.config import PRESETS, TrainConfig, ViTConfig
 from vit.interventions import MaskPatches, PositionsOff
@@ -116,7 +116,7 @@ def test_the_sidebar_s_selectors_move_the_page(shipped, open_app):
     visitor = open_app(d=SEVEN)
     visitor.session_state.page = "attention"
     visitor.session_state.chosen_layer = 2
-    visitor.switch_page("pages/attention.py").run()
+    turn_to(visitor, "attention")
     assert "of layer 3" in words(visitor)
 
 
@@ -137,7 +137,7 @@ def test_an_output_of_the_embedding_and_a_unit_of_the_mlp_are_chosen_apart(shipp
     shipped(SMALL)
     visitor = open_app("layers", d=SEVEN)
     visitor.number_input(key="unit_widget").set_value(20).run()
-    visitor.switch_page("pages/embedding.py").run()
+    turn_to(visitor, "embedding")
     assert visitor.number_input(key="output_widget").value == 1
 
 

@@ -1,9 +1,11 @@
 """What every page shares: the sidebar, the path of pages with Back and Next, the title line and the link to share."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import streamlit as st
+from streamlit.navigation.page import StreamlitPage
 
 from vit.charts import colours, patches
 from vit.ui import about, markup, models, state, tour
@@ -13,6 +15,7 @@ from vit.ui.view import View
 if TYPE_CHECKING:
     from vit.config import ViTConfig
 
+PAGES = Path(__file__).parents[2] / "pages"
 PATH = {
     "draw": "Draw", "patches": "Patches", "embedding": "Embedding",
     "attention": "Attention", "layers": "Layers", "logits": "Logits",
@@ -24,24 +27,16 @@ SELECTORS = {
 }
 
 
-def pages() -> dict[str, "st.Page"]:
-    return {
-        name: st.Page(f"pages/{name}.py", title=title, default=name == "draw")
-        for name, title in (PATH | BESIDE).items()
-    }
+def pages() -> dict[str, StreamlitPage]:
+    return {name: page_of(name) for name in PATH | BESIDE}
 
 
-def enter(page: str) -> None:
-    """Go through app.py. Until it has run once, Streamlit takes pages/ for scripts of their own: who opens a
-    link to a page as the first visitor of a server would get that page without its frame."""
-    if not st.session_state.get("restored"):
-        st.session_state.asked_page = page
-        st.switch_page("app.py", query_params=st.query_params.to_dict())
+def page_of(name: str) -> StreamlitPage:
+    return st.Page(PAGES / f"{name}.py", title=(PATH | BESIDE)[name], default=name == "draw")
 
 
 def begin(page: str) -> View:
     """The view of this page; without a drawing an invitation stands in its place."""
-    enter(page)
     view = views.current()
     if view is None:
         title("Nothing to look at yet",
@@ -84,7 +79,7 @@ def end(page: str) -> None:
 
 
 def go_to(page: str) -> None:
-    st.switch_page(f"pages/{page}.py", query_params=state.link_parameters())
+    st.switch_page(page_of(page), query_params=state.link_parameters())
 
 
 def top_line(page: str) -> None:
