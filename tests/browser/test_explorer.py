@@ -106,6 +106,50 @@ def test_a_stroke_that_ends_outside_the_canvas_is_kept_up_to_its_edge(page, app_
     assert along @ whole > 0.99 * np.hypot(*along) * np.hypot(*whole)  # in the same direction
 
 
+def test_a_stroke_drawn_while_the_connection_is_broken_arrives(page, app_url):
+    connection = Connection(page)
+    page.goto(app_url)
+    canvas = page.locator("canvas.upper-canvas")
+    expect(canvas).to_be_visible()
+    settled(page)
+    box = canvas.bounding_box()
+    page.mouse.move(box["x"] + 90, box["y"] + 80)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 240, box["y"] + 80, steps=6)
+    connection.cut()
+    expect(page.locator("[data-test-connection-state=CONNECTED]")).to_have_count(0)
+    page.mouse.move(box["x"] + 160, box["y"] + 270, steps=6)
+    page.mouse.up()
+    connection.mend()
+    expect(page.locator("[data-testid=answer]")).to_be_visible()
+    (stroke,) = drawing.from_code(drawn_code(page)).strokes
+    assert np.abs(np.array(stroke[-1]) - (160, 270)).max() <= 2
+
+
+class Connection:
+    """A page's way to its server, which can be cut and mended."""
+
+    def __init__(self, page):
+        self.open, self.sockets = True, []
+        page.route_web_socket(re.compile("_stcore/stream"), self.route)
+
+    def route(self, socket):
+        if not self.open:
+            socket.close()
+            return
+        server = socket.connect_to_server()
+        socket.on_message(server.send)
+        server.on_message(socket.send)
+        self.sockets.append(socket)
+
+    def cut(self):
+        self.open = False
+        self.sockets[-1].close()
+
+    def mend(self):
+        self.open = True
+
+
 def test_nothing_is_asked_of_the_server_that_the_visitor_did_not_ask(page, app_url):
     """A run that the page asks for by itself swallows a click on a link that is under way."""
     asked = []
