@@ -6,7 +6,6 @@ import pytest
 
 from benchmarks.visitor import QUIET, find_chromium, serve
 
-
 EXPECTED = (
     "_stcore",  # opened on a page other than the first, Streamlit looks for its server below that page first
     "when disconnected from server",  # a test has cut the connection

@@ -3,6 +3,7 @@
 import base64
 import io
 import re
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -382,3 +383,23 @@ def test_a_finger_draws_and_does_not_scroll_the_page(new_page, app_url):
     touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     expect(page.locator("[data-testid=answer]")).to_be_visible()
     assert page.locator("[data-testid=stMain]").evaluate("e => e.scrollTop") == before
+
+
+HOSTILE = [
+    "[Sign in again](https://evil.example)", "![x](https://evil.example/p.png)", "https://evil.example",
+    "www.evil.example", "somebody@evil.example", "<img src=x>", "$x^2$ :red[x] :material/home: **x**",
+]
+
+
+@pytest.mark.parametrize("words", HOSTILE)
+def test_what_a_link_says_is_shown_as_text(page, app_url, words):
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{app_url}/?" + urlencode({"model": words}))
+    notice = page.locator("[data-testid=stAlert]", has_text="There is no model of the name")
+    expect(notice).to_be_visible()
+    settled(page)
+    shown = notice.inner_text().replace("\u2060", "")
+    assert words[:30] in shown
+    assert notice.locator("p").locator("*").count() == 0
+    assert not [url for url in asked if "evil.example" in url.split("?")[0]]

@@ -12,7 +12,7 @@ def show(model_id: str) -> None:
     try:
         model, story = models.load(model_id)
     except (ValueError, FileNotFoundError) as error:
-        st.warning(str(error))
+        st.warning(parts.as_text(str(error)))
         return
     config = model.config
     st.markdown(

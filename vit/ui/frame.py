@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from vit.charts import colours, patches
-from vit.ui import about, markup, models, state, tour
+from vit.ui import about, markup, models, parts, state, tour
 from vit.ui import view as views
 from vit.ui.view import View
 
@@ -86,7 +86,7 @@ def top_line(page: str) -> None:
     """Notices, and the tour, close to the menu: on a projector every line counts."""
     st.html(markup.style_sheet())
     for sentence in st.session_state.notices:
-        st.warning(sentence)
+        st.warning(parts.as_text(sentence))
     st.session_state.notices.clear()
     if "tour" not in state.get().hidden:
         tour.show(page, go_to)

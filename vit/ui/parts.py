@@ -1,6 +1,7 @@
 """The pieces that pages are laid out with."""
 
 import html
+import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -66,6 +67,14 @@ def provenance(name: str, sentence: str, product, left: str, right: str, count_f
         f"<td>{total}</td></tr></table></div>"
         "<style>td{padding:.1rem .8rem .1rem 0}td:last-child{text-align:right}</style>"
     )
+
+
+def as_text(words: str) -> str:
+    """Words from outside, such as a link's, for a place that reads Markdown: shown as they are, and nothing of them is
+    a link, a picture or a formula."""
+    escaped = re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", words)
+    # Addresses become links even so; a word joiner, which nobody sees, breaks them up.
+    return re.sub(r"(?i)(https?\\:|www|@)", "\\1\u2060", escaped)
 
 
 def try_this(prompt: str) -> None:

@@ -68,6 +68,7 @@ def restore() -> None:
             notice(f"The link asks for a {name} that does not exist. You start with the first.")
     if "off" in asked and not what_if.restore(asked["off"]):
         notice("The link takes something away that does not exist. The rest is as it asks.")
+    st.session_state.asked_run = asked.get("run")
     st.session_state.restored = True  # last: a run that is cut off before this begins anew
 
 
