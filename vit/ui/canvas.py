@@ -18,12 +18,13 @@ def show() -> None:
     sheet = _sheet()
     key = f"canvas_{sheet['number']}"
 
-    def drawn():
+    def drawn() -> None:
         strokes = ink.strokes_of(st.session_state[key]["drawing"]["raw"])
         drawing = drawings.from_strokes(strokes)
         sheet["shown"] = drawing
-        if drawing and state.get().drawing and not state.get().drawing.strokes:
-            st.session_state.drawn_over = state.get().drawing  # the first stroke takes its place
+        before = state.get().drawing
+        if drawing and before and not before.strokes:
+            st.session_state.drawn_over = before  # the first stroke takes its place
         state.draw(drawing)
 
     st.html(markup.render("canvas_paper", paper=_backdrop(), side=drawings.SIDE))
@@ -46,8 +47,9 @@ def _backdrop() -> str:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def _paper(code: str, strength: float) -> str:
-    image = drawings.Drawing(code).image() * strength if code else np.zeros((28, 28))
-    return colours.data_uri(colours.paint(image, colours.INK, 0, 255))
+    image = drawings.Drawing(code).image() if code else None
+    ink_on_it = np.zeros((1, 1)) if image is None else image * strength
+    return colours.data_uri(colours.paint(ink_on_it, colours.INK, 0, 255))
 
 
 def _sheet() -> dict:

@@ -8,8 +8,10 @@ import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
 from vit.charts import colours, patches
+from vit.charts.picture import TemplatePicture
 from vit.ui import about, markup, models, parts, state, tour
 from vit.ui import view as views
+from vit.ui.show import show
 from vit.ui.view import View
 
 if TYPE_CHECKING:
@@ -133,15 +135,10 @@ def sidebar(page: str) -> None:
 
 
 def answer_card(view: View) -> None:
-    picture = colours.data_uri(view.trace.image)
-    sure = "sure" if view.sure else "not sure"
-    st.html(
-        f"<div style='display:flex;gap:1rem;align-items:center'>"
-        f"<img src='{picture}' alt='your digit, 28 by 28 pixels' style='width:112px;height:112px;"
-        f"image-rendering:pixelated;border-radius:6px'>"
-        f"<div><div style='font-size:3.4rem;font-weight:700;line-height:1'>{view.trace.prediction}</div>"
-        f"<div style='font-size:1rem'>{view.confidence:.1%} · {sure}</div></div></div>"
-    )
+    show(TemplatePicture("answer_card", {
+        "picture": colours.data_uri(view.trace.image), "answer": view.trace.prediction,
+        "confidence": f"{view.confidence:.1%}", "sure": view.sure,
+    }, alt=f"your digit, {view.config.image_size} by {view.config.image_size} pixels"))
 
 
 def choose_model() -> None:
@@ -161,7 +158,7 @@ def selector(name: str, config: "ViTConfig") -> None:
     """A plain control for what can also be chosen by clicking a picture."""
     widget = f"{name}_widget"
 
-    def changed():
+    def changed() -> None:
         state.choose(**{name: st.session_state[widget] - (name != "token")})
 
     chosen = getattr(state.get(), name)

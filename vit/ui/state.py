@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
@@ -27,12 +28,10 @@ class Choice:
 
 def get() -> Choice:
     kept = st.session_state
-    return Choice(
-        kept.drawing, kept.model, *(kept[f"chosen_{name}"] for name in COUNTED), hidden=kept.hidden
-    )
+    return Choice(kept.drawing, kept.model, kept.chosen_layer, kept.chosen_head, kept.chosen_token, kept.hidden)
 
 
-def choose(**changes) -> None:
+def choose(**changes: Any) -> None:
     for name, value in changes.items():
         st.session_state[f"chosen_{name}" if name in COUNTED else name] = value
 
