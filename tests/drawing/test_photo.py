@@ -1,12 +1,13 @@
 import io
-import warnings
+import struct
+import zlib
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from PIL import Image
+from PIL import Image, ImageFile
 
 from tests.drawing.test_ink import SEVEN, difference
 from vit.drawing import ink, photo
@@ -182,15 +183,67 @@ def test_a_damaged_file_is_refused_in_words():
             ink.from_photo(broken)
 
 
+def png_of_zeros(width: int, height: int) -> bytes:
+    """Black, one bit for each pixel, and small as a file."""
+
+    def chunk(name: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+
+    packer, left, rows = zlib.compressobj(), (1 + (width + 7) // 8) * height, []
+    while left > 0:
+        rows.append(packer.compress(bytes(min(left, 1 << 20))))
+        left -= 1 << 20
+    header = struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", b"".join(rows) + packer.flush()) + chunk(
+        b"IEND", b"")
+
+
+def tiff_cut_from_a_tile(side: int, tile: int) -> bytes:
+    """A grey picture of one tile that is larger than the picture itself."""
+    packed = zlib.compress(bytes(tile * tile))
+    values = {256: side, 257: side, 258: 8, 259: 8, 262: 1, 277: 1, 322: tile, 323: tile, 324: 134, 325: len(packed)}
+    entries = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in values.items())
+    return b"II*\0" + struct.pack("<IH", 8, len(values)) + entries + bytes(4) + packed
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: png_of_zeros(1, 80_000_000),
+        lambda: png_of_zeros(80_000_000, 1),
+        lambda: png_of_zeros(9_000, 9_000),
+        lambda: saved(Image.new("1", (5_000, 5_000)), "TIFF", compression="group4"),
+        lambda: saved(Image.new("P", (5_000, 5_000)), "GIF"),
+        lambda: tiff_cut_from_a_tile(64, 5_000),
+    ],
+    ids=["a column", "a row", "a square", "TIFF", "GIF", "a tile"],
+)
+def test_a_small_file_that_would_fill_the_memory_is_refused_before_it_is_decoded(make, monkeypatch):
+    file = make()
+    assert len(file) < 200_000
+    monkeypatch.setattr(ImageFile.ImageFile, "load", lambda picture: pytest.fail("It was decoded."))
+    with pytest.raises(ink.UnreadablePicture, match="too many pixels"):
+        ink.from_photo(file)
+
+
+def test_a_picture_cut_from_a_tile_of_reasonable_size_is_read():
+    assert ink.from_photo(tiff_cut_from_a_tile(64, 128)) is None
+
+
+def test_a_jpeg_may_have_more_pixels_since_it_need_not_be_decoded_in_full():
+    small = Image.fromarray(photographed(drawn(width=533)))
+    large = saved(small.resize((6000, 4500)), "JPEG")
+    assert photo.MOST_DECODED < 6000 * 4500
+    assert_reads_seven(large)
+
+
 def test_a_picture_of_too_many_pixels_is_refused_in_words(monkeypatch):
     picture = saved(photographed(drawn()))
-    for limit in (400 * 400 - 1, 1000):  # Pillow warns of the one and refuses the other
-        monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", limit)
-        for strictness in ("ignore", "error"):
-            with warnings.catch_warnings():
-                warnings.simplefilter(strictness)
-                with pytest.raises(ink.UnreadablePicture, match="too many pixels"):
-                    ink.from_photo(picture)
+    for module, limit in ((photo, "MOST_PIXELS"), (photo, "MOST_DECODED"), (Image, "MAX_IMAGE_PIXELS")):
+        with monkeypatch.context() as patched:
+            patched.setattr(module, limit, 1000)
+            with pytest.raises(ink.UnreadablePicture, match="too many pixels"):
+                ink.from_photo(picture)
 
 
 def test_pillows_limit_stays_on():
