@@ -8,7 +8,7 @@ import math
 import numpy as np
 from PIL import Image, ImageDraw
 
-from vit import ink
+from vit.drawing import ink
 
 FINE = 4  # strokes are added on a picture so many times as large
 

@@ -7,20 +7,22 @@ import base64
 import binascii
 import re
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from PIL import Image
 
-from vit import data, ink
+from vit import data
 from vit.config import ViTConfig
+from vit.drawing.ink import FIELD, Ink
+from vit.drawing.ink import from_strokes as ink_of_strokes
+from vit.drawing.strokes import SIDE, Points, simplified, visible
 
-SIDE = 336  # of the canvas, in pixels: 12 for each of the model's 28, and no wider than a phone
-BRUSH = 22  # width of the pen on the canvas
 MOST_POINTS = 600
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
 
-Stroke = tuple[tuple[int, int], ...]
+PixelStroke = tuple[tuple[int, int], ...]
 
 
 class BadDrawing(ValueError):
@@ -38,7 +40,7 @@ class Drawing:
         return {"p": "strokes", "s": "sample", "i": "picture"}[self.code[0]]
 
     @property
-    def strokes(self) -> tuple[Stroke, ...]:
+    def strokes(self) -> tuple[PixelStroke, ...]:
         return _read_strokes(self.code[1:]) if self.kind == "strokes" else ()
 
     def without_last_stroke(self) -> "Drawing | None":
@@ -54,31 +56,23 @@ class Drawing:
         """The true digit, where it is known."""
         return None if self.sample is None else int(data.load("mnist", "test")[1][self.sample])
 
-    def ink(self) -> ink.Ink | None:
+    def ink(self) -> Ink | None:
         """How pen strokes became a picture; None for a picture that came whole, and for strokes without ink."""
-        return ink.from_strokes(self.strokes, SIDE) if self.strokes else None
+        return ink_of_strokes(self.strokes, SIDE) if self.strokes else None
 
     def image(self) -> np.ndarray | None:
         """The 28x28 that a model reads; None if there is nothing to see on it."""
         if self.kind == "strokes":
             found = self.ink()
-            return found and found.image
+            return found.image if found else None
         image = data.load("mnist", "test")[0][self.sample] if self.kind == "sample" else _unpack(self.code[1:])
         return image if image.any() else None
 
 
-def from_strokes(strokes) -> Drawing | None:
+def from_strokes(strokes: Iterable[Points]) -> Drawing | None:
     """Pen strokes in canvas pixels, as far as they lie on it; None if nothing does."""
-    whole = list(ink.visible(strokes, SIDE))
-    tolerance = 0.75
-    while sum(map(len, simplified := [_simplify(stroke, tolerance) for stroke in whole])) > MOST_POINTS:
-        if tolerance > SIDE:
-            simplified = simplified[:MOST_POINTS // 2]
-            break
-        tolerance *= 1.5
-    if not simplified:
-        return None
-    return Drawing("p" + ".".join("".join(map(_write_point, stroke)) for stroke in simplified))
+    kept = simplified(list(visible(strokes, SIDE)), MOST_POINTS)
+    return Drawing("p" + ".".join("".join(map(_write_point, stroke)) for stroke in kept)) if kept else None
 
 
 def from_sample(index: int) -> Drawing:
@@ -105,27 +99,13 @@ def from_code(code: str) -> Drawing:
     raise BadDrawing("This link does not hold a drawing.")
 
 
-def to_fabric(strokes) -> dict:
-    """Strokes as the objects that the canvas can show again."""
-    return {
-        "objects": [
-            {
-                "type": "Path", "path": [["M", *stroke[0]], *(["L", *point] for point in stroke[1:] or stroke)],
-                "fill": None, "stroke": "#ffffff", "strokeWidth": BRUSH,
-                "strokeLineCap": "round", "strokeLineJoin": "round",
-            }
-            for stroke in strokes
-        ]
-    }
-
-
 def _write_point(point: np.ndarray) -> str:
     x, y = point.round().astype(int)
     number = x * 512 + y
     return DIGITS[number >> 12] + DIGITS[number >> 6 & 63] + DIGITS[number & 63]
 
 
-def _read_strokes(text: str) -> tuple[Stroke, ...]:
+def _read_strokes(text: str) -> tuple[PixelStroke, ...]:
     if not re.fullmatch(r"[\w-]{3,}(\.[\w-]{3,})*", text, re.ASCII) or any(
         len(part) % 3 for part in text.split(".")
     ):
@@ -142,30 +122,12 @@ def _unpack(text: str) -> np.ndarray:
     try:
         packed = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
         unpack = zlib.decompressobj()
-        pixels = unpack.decompress(packed, ink.FIELD**2 + 1)
+        pixels = unpack.decompress(packed, FIELD**2 + 1)
     except (binascii.Error, zlib.error, ValueError) as error:
         raise BadDrawing("The picture in this link is damaged.") from error
-    if len(pixels) != ink.FIELD**2:
+    if len(pixels) != FIELD**2:
         raise BadDrawing("The picture in this link is not 28 x 28 pixels.")
-    return np.frombuffer(pixels, np.uint8).reshape(ink.FIELD, ink.FIELD)
-
-
-def _simplify(points: np.ndarray, tolerance: float) -> np.ndarray:
-    """The points that matter (Ramer, Douglas, Peucker): none left out lies further than the tolerance away."""
-    keep, spans = {0, len(points) - 1}, [(0, len(points) - 1)]
-    while spans:
-        first, last = spans.pop()
-        if last - first < 2:
-            continue
-        along = points[last] - points[first]
-        away = points[first + 1 : last] - points[first]
-        share = (away @ along / max(along @ along, 1e-9)).clip(0, 1)  # of the way along; the pen may have turned back
-        distances = np.hypot(*(away - share[:, None] * along).T)
-        if distances.max() > tolerance:
-            middle = first + 1 + int(distances.argmax())
-            keep.add(middle)
-            spans += [(first, middle), (middle, last)]
-    return points[sorted(keep)]
+    return np.frombuffer(pixels, np.uint8).reshape(FIELD, FIELD)
 
 
 def for_model(image: np.ndarray, config: ViTConfig) -> np.ndarray:

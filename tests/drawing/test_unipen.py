@@ -1,6 +1,6 @@
 import pytest
 
-from vit import unipen
+from vit.drawing import unipen
 
 TWO_DIGITS = """\
 .INCLUDE        dene.doc

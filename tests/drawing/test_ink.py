@@ -1,6 +1,5 @@
 import dataclasses
 import math
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,7 +8,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from PIL import Image
 
-from vit import data, ink
+from vit import data
+from vit.drawing import ink
 
 SEVEN = [[(100, 90), (240, 85), (190, 180), (150, 300)], [(120, 190), (230, 185)]]
 MIDDLE = 13.5  # row and column of the middle of 28 pixels
@@ -231,44 +231,3 @@ def test_mnists_own_digits_stay_as_they_are():
 def test_an_array_that_is_no_canvas_is_refused(bad):
     with pytest.raises(ValueError, match="A canvas is uint8 of shape"):
         ink.from_canvas(bad)
-
-
-def path(*commands, **more):
-    """A stroke as the canvas reports it: `left` and `top` are the centre of the curve."""
-    return {"type": "Path", "originX": "center", "originY": "center", "path": [list(c) for c in commands], **more}
-
-
-def test_a_stroke_on_the_canvas_is_followed_along_its_curve():
-    drawing = {"objects": [path(("M", 10, 20), ("Q", 10, 20, 20, 20), ("Q", 40, 20, 40, 40), ("L", 40, 60))]}
-    (stroke,) = ink.strokes_of(drawing)
-    assert stroke[0] == (10, 20)
-    assert stroke[-1] == (40, 60)
-    assert (35, 25) in stroke  # the curve's middle, a quarter, a half and a quarter of its three points
-    assert max(math.dist(a, b) for a, b in pairwise(stroke)) <= 20
-
-
-def test_a_stroke_that_was_moved_turned_or_resized_is_where_it_is_seen():
-    line = ("M", 0, 0), ("L", 10, 0)
-    places = {
-        (5, 0, 1, 0): [(0, 0), (10, 0)],
-        (105, 50, 1, 0): [(100, 50), (110, 50)],
-        (5, 0, 2, 0): [(-5, 0), (15, 0)],
-        (5, 0, 1, 90): [(5, -5), (5, 5)],
-    }
-    for (left, top, scale, angle), expected in places.items():
-        (stroke,) = ink.strokes_of({"objects": [path(*line, left=left, top=top, scaleX=scale, angle=angle)]})
-        assert np.array(stroke) == pytest.approx(np.array(expected))
-    (mirrored,) = ink.strokes_of({"objects": [path(*line, left=5, top=0, flipX=True)]})
-    assert mirrored == [(10, 0), (0, 0)]
-
-
-@pytest.mark.parametrize(
-    "drawing", [None, {}, {"objects": []}, {"objects": [{"type": "Rect"}, {"type": "Path"}, path()]}]
-)
-def test_a_canvas_without_strokes_has_none(drawing):
-    assert ink.strokes_of(drawing) == []
-
-
-def test_what_the_canvas_reports_for_a_tap_is_a_dot():
-    tap = {"objects": [path(("M", 99.98, 80), ("L", 100.02, 80), left=100, top=80)]}
-    assert np.count_nonzero(ink.from_strokes(ink.strokes_of(tap), 336).image) == 9

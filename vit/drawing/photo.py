@@ -7,6 +7,7 @@ specks, lines that were printed, and whatever lay around the paper: these are to
 import io
 import math
 from pathlib import Path
+from threading import Lock
 from typing import BinaryIO
 
 import numpy as np
@@ -15,7 +16,14 @@ from PIL import Image, ImageFilter, ImageOps
 FORMATS = ("AVIF", "BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
 SIDE = 800  # a larger picture is reduced to this, which leaves enough of a digit that fills a tenth of it
 FAINTEST = 38  # less contrast to the paper than this, of 255, is no ink
+MOST_PIXELS = 50_000_000  # of a JPEG, which can be decoded at a part of its size
+MOST_DECODED = 16_000_000  # of what must be decoded in full, at up to 16 bytes each
+LONGEST = 16_384  # side of a picture: each row costs memory, too
 COARSE = 128  # pieces of ink are told apart on a picture of this side
+
+TILE_WIDTH, TILE_LENGTH = 322, 323  # TIFF's tags
+TOO_LARGE = "This picture has too many pixels. Please choose a smaller one."
+_one_at_a_time = Lock()  # what one picture may take while it is decoded, many visitors may not take at once
 
 Box = tuple[int, int, int, int]  # left, top, right, bottom
 
@@ -31,14 +39,15 @@ def find_ink(file: str | Path | bytes | BinaryIO) -> np.ndarray:
     paper = _paper(smooth)
     dark_on_light = (paper - light) / np.maximum(paper, 50)
     light_on_dark = (light - paper) / np.maximum(255 - paper, 125)
-    strengths = (np.uint8(np.clip(strength, 0, 1) * 255) for strength in (dark_on_light, light_on_dark))
+    strengths = ((np.clip(strength, 0, 1) * 255).astype(np.uint8) for strength in (dark_on_light, light_on_dark))
     ink, _ = max(map(_digit, strengths), key=lambda digit: digit[1])
     return ink.astype(np.uint8) * 255
 
 
-def box_of(ink: np.ndarray) -> Box | None:
+def box_of(ink: np.ndarray) -> Box:
+    """The smallest box around the ink, of which there is some."""
     columns, rows = (np.flatnonzero(ink.any(axis)) for axis in (0, 1))
-    return (int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1) if len(rows) else None
+    return int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
 
 
 def shrunk(ink: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
@@ -53,28 +62,39 @@ def _enlarged(ink: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
 
 
 def _read_grey(file: str | Path | bytes | BinaryIO) -> Image.Image:
-    too_large = "This picture has too many pixels. Please choose a smaller one."
     try:
-        with Image.open(io.BytesIO(file) if isinstance(file, bytes) else file, formats=FORMATS) as picture:
-            if picture.width * picture.height > Image.MAX_IMAGE_PIXELS:
-                raise UnreadablePicture(too_large)
-            picture.draft("L", (SIDE, SIDE))  # a large JPEG need not be decoded in full
+        with (
+            _one_at_a_time,
+            Image.open(io.BytesIO(file) if isinstance(file, bytes) else file, formats=FORMATS) as picture,
+        ):
+            _refuse_more_than(MOST_PIXELS, picture)
+            picture.draft("L", (SIDE, SIDE))  # a large JPEG need not be decoded in full; then its size is smaller now
+            _refuse_more_than(MOST_DECODED, picture)
             return _grey(ImageOps.exif_transpose(picture))
     except UnreadablePicture:
         raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        raise UnreadablePicture(too_large) from None
+        raise UnreadablePicture(TOO_LARGE) from None
     except Exception as problem:  # on a broken file a decoder may raise anything
         raise UnreadablePicture(
             "This file cannot be read as a picture. It may be damaged; PNG and JPEG files work."
         ) from problem
 
 
+def _refuse_more_than(most_pixels: int, picture: Image.Image) -> None:
+    """A small file may claim to be huge, and decoding it would fill the memory; so look before decoding."""
+    tags = getattr(picture, "tag_v2", {})  # of a TIFF; its tiles may be larger than the picture that is cut from them
+    tile = tags.get(TILE_WIDTH, 0), tags.get(TILE_LENGTH, 0)
+    for width, height in (picture.size, tile):
+        if width * height > most_pixels or max(width, height) > LONGEST:
+            raise UnreadablePicture(TOO_LARGE)
+
+
 def _grey(picture: Image.Image) -> Image.Image:
     """The picture in 256 greys, reduced to SIDE, with transparent parts made to look like paper."""
     if picture.mode.startswith(("I", "F")):  # 16 or 32 bits for each pixel
         values = np.nan_to_num(np.asarray(picture, np.float32), posinf=0, neginf=0)
-        picture = Image.fromarray(np.uint8((values - values.min()) * (255 / max(np.ptp(values), 1e-9))))
+        picture = Image.fromarray(((values - values.min()) * (255 / max(float(np.ptp(values)), 1e-9))).astype(np.uint8))
     if picture.mode == "LAB":
         picture = picture.getchannel("L")
     if not picture.has_transparency_data:
@@ -84,8 +104,8 @@ def _grey(picture: Image.Image) -> Image.Image:
     picture = picture.convert("RGBA")
     picture.thumbnail((SIDE, SIDE), Image.Resampling.BOX)
     grey, alpha = picture.convert("L"), picture.getchannel("A")
-    visible = np.average(grey, weights=np.asarray(alpha) + 1e-9)
-    ink_alone = np.mean(alpha) < 128
+    visible = np.average(np.asarray(grey), weights=np.asarray(alpha) + 1e-9)
+    ink_alone = np.asarray(alpha).mean() < 128
     paper = (255 if visible < 128 else 0) if ink_alone else round(visible)
     return Image.composite(grey, Image.new("L", grey.size, paper), alpha)
 
@@ -93,23 +113,29 @@ def _grey(picture: Image.Image) -> Image.Image:
 def _paper(picture: Image.Image) -> np.ndarray:
     """The light that the paper alone would show: the median over a third of the picture around each place."""
     window = 15
-    size = [math.ceil(n * 3 * window / max(picture.size)) for n in picture.size]
-    small = np.pad(picture.resize(size, Image.Resampling.BOX), window, mode="symmetric")
+    width, height = (math.ceil(n * 3 * window / max(picture.size)) for n in picture.size)
+    small = np.pad(np.asarray(picture.resize((width, height), Image.Resampling.BOX)), window, mode="symmetric")
     median = Image.fromarray(small).filter(ImageFilter.MedianFilter(window))
-    inner = (window, window, window + size[0], window + size[1])
+    inner = (window, window, window + width, window + height)
     return np.asarray(median.resize(picture.size, Image.Resampling.BILINEAR, box=inner), np.float32)
 
 
 def _digit(strength: np.ndarray) -> tuple[np.ndarray, tuple[bool, float]]:
     """The digit's ink; and as its merit, whether it stands clear of the picture's edges, and how sharply."""
+    from scipy import ndimage  # it takes long to import, and few visitors bring a photo
+
+    touching = np.ones((3, 3))  # also at a corner
     everything = ink = strength > _threshold(strength)
-    shape = tuple(math.ceil(n * COARSE / max(COARSE, *ink.shape)) for n in ink.shape)
+    height, width = (math.ceil(n * COARSE / max(COARSE, *ink.shape)) for n in ink.shape)
     for _ in range(3):
-        labels = _labelled(shrunk(ink, shape))
-        boxes = {label: box_of(labels == label) for label in np.unique(labels[labels > 0])}
-        inner = {label: box for label, box in boxes.items() if _is_clear(box, shape)}
+        labels, _ = ndimage.label(shrunk(ink, (height, width)), touching)
+        boxes: dict[int, Box] = {
+            label: (columns.start, rows.start, columns.stop, rows.stop)
+            for label, (rows, columns) in enumerate(ndimage.find_objects(labels), 1)
+        }
+        inner = {label: box for label, box in boxes.items() if _is_clear(box, width, height)}
         longest = max(inner.values(), key=_length, default=(0, 0, 0, 0))
-        if len(inner) == len(boxes) or _length(longest) * 8 >= min(shape):
+        if len(inner) == len(boxes) or _length(longest) * 8 >= min(width, height):
             parts = [
                 label
                 for label, box in inner.items()
@@ -118,7 +144,7 @@ def _digit(strength: np.ndarray) -> tuple[np.ndarray, tuple[bool, float]]:
             digit = ink & _enlarged(np.isin(labels, parts), ink.shape)
             return digit, (True, _outline(strength, digit))
         # what reaches the edge is a table, a shadow or a line on the paper: look again without it
-        outer = _grown(np.isin(labels, [label for label in boxes if label not in inner]))
+        outer = ndimage.binary_dilation(np.isin(labels, [label for label in boxes if label not in inner]), touching)
         strength = np.where(_enlarged(outer, ink.shape), 0, strength)
         ink = strength > _threshold(strength)
     return everything, (False, _outline(strength, everything))
@@ -126,7 +152,8 @@ def _digit(strength: np.ndarray) -> tuple[np.ndarray, tuple[bool, float]]:
 
 def _outline(strength: np.ndarray, ink: np.ndarray) -> float:
     """All changes of strength over the ink: many along strokes, few over a shadow."""
-    changes = np.abs(np.diff(np.int16(strength), axis=0, prepend=0)) + np.abs(np.diff(np.int16(strength), prepend=0))
+    levels = strength.astype(np.int16)
+    changes = np.abs(np.diff(levels, axis=0, prepend=0)) + np.abs(np.diff(levels, prepend=0))
     return float(changes[ink].sum())
 
 
@@ -147,25 +174,8 @@ def _threshold(strength: np.ndarray) -> float:
     return (line + ink) / 2 if threshold < line < 0.75 * ink else threshold
 
 
-def _labelled(ink: np.ndarray) -> np.ndarray:
-    """A number for each connected piece of ink, 0 elsewhere: the highest one spreads through the piece."""
-    labels = np.where(ink, np.arange(1, ink.size + 1, dtype=np.int32).reshape(ink.shape), 0)
-    while True:
-        spread = np.where(ink, _grown(labels), 0)
-        if (spread == labels).all():
-            return labels
-        labels = spread
-
-
-def _grown(picture: np.ndarray) -> np.ndarray:
-    """Each pixel as the highest among itself and its eight neighbours."""
-    picture = np.pad(picture, 1)
-    picture = np.maximum(np.maximum(picture[:-2], picture[1:-1]), picture[2:])
-    return np.maximum(np.maximum(picture[:, :-2], picture[:, 1:-1]), picture[:, 2:])
-
-
-def _is_clear(box: Box, shape: tuple[int, int]) -> bool:
-    return box[0] > 0 and box[1] > 0 and box[2] < shape[1] and box[3] < shape[0]
+def _is_clear(box: Box, width: int, height: int) -> bool:
+    return box[0] > 0 and box[1] > 0 and box[2] < width and box[3] < height
 
 
 def _length(box: Box) -> int:

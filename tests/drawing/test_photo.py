@@ -1,15 +1,16 @@
 import io
-import warnings
+import struct
+import zlib
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from PIL import Image
+from PIL import Image, ImageFile
 
-from tests.test_ink import SEVEN, difference
-from vit import ink, paper
+from tests.drawing.test_ink import SEVEN, difference
+from vit.drawing import ink, photo
 
 EXPECTED = ink.from_strokes(SEVEN, 400).image
 ALIKE = 0.25
@@ -23,7 +24,7 @@ def drawn(brush: float = 12, width: int = 400, height: int = 400) -> np.ndarray:
     return sheet
 
 
-def photo(weight: np.ndarray, light=0.9, ink_light=0.2, noise=0.01) -> np.ndarray:
+def photographed(weight: np.ndarray, light=0.9, ink_light=0.2, noise=0.01) -> np.ndarray:
     """Dark ink on paper under some light, as grey."""
     grain = np.random.default_rng(0).normal(0, noise, weight.shape)
     return np.uint8(np.clip(light * (1 - weight) + light * ink_light * weight + grain, 0, 1) * 255)
@@ -42,16 +43,16 @@ def assert_reads_seven(file) -> None:
 
 
 def test_dark_ink_on_light_paper_is_read():
-    assert_reads_seven(saved(photo(drawn())))
+    assert_reads_seven(saved(photographed(drawn())))
 
 
 def test_chalk_on_a_blackboard_is_read():
-    assert_reads_seven(saved(255 - photo(drawn())))
+    assert_reads_seven(saved(255 - photographed(drawn())))
 
 
 def test_a_path_an_open_file_and_bytes_are_read(tmp_path):
     path = tmp_path / "seven.png"
-    path.write_bytes(saved(photo(drawn())))
+    path.write_bytes(saved(photographed(drawn())))
     assert_reads_seven(path)
     assert_reads_seven(str(path))
     assert_reads_seven(path.read_bytes())
@@ -61,7 +62,7 @@ def test_a_path_an_open_file_and_bytes_are_read(tmp_path):
 
 @pytest.mark.parametrize("brush", [3, 12, 30])
 def test_a_fine_pen_and_a_thick_one_are_read(brush):
-    assert_reads_seven(saved(photo(drawn(brush))))
+    assert_reads_seven(saved(photographed(drawn(brush))))
 
 
 def test_a_shadow_over_the_paper_is_not_ink():
@@ -69,14 +70,14 @@ def test_a_shadow_over_the_paper_is_not_ink():
     soft = 0.9 - 0.5 * x[None, :] * np.ones((400, 1))
     hard = np.where(x[:, None] + x[None, :] > 0.9, 0.5, 0.9)
     for light in (soft, hard):
-        assert_reads_seven(saved(photo(drawn(), light)))
+        assert_reads_seven(saved(photographed(drawn(), light)))
 
 
 def test_lines_on_the_paper_are_not_ink():
     for step in ((slice(None, None, 40), slice(None)), (slice(None), slice(None, None, 40))):
         light = np.full((400, 400), 0.9)
         light[step] = 0.6
-        assert_reads_seven(saved(photo(drawn(), light)))
+        assert_reads_seven(saved(photographed(drawn(), light)))
 
 
 def test_specks_and_other_writing_are_not_the_digit():
@@ -85,19 +86,19 @@ def test_specks_and_other_writing_are_not_the_digit():
     for x, y in random.integers(20, 680, (30, 2)):
         weight[y : y + 3, x : x + 3] = 1
     weight[30:60, 640:660] = 1
-    assert_reads_seven(saved(photo(weight)))
+    assert_reads_seven(saved(photographed(weight)))
 
 
 def test_a_table_around_the_paper_is_not_ink():
     for table in (30, 255):
-        picture = photo(drawn(width=600, height=600), light=0.7)
+        picture = photographed(drawn(width=600, height=600), light=0.7)
         picture[:25] = picture[-30:] = table
         picture[:, :35] = picture[:, -20:] = table
         assert_reads_seven(saved(picture))
 
 
 def test_a_digit_that_reaches_the_edge_is_read():
-    picture = photo(drawn())[80:290, 90:250]
+    picture = photographed(drawn())[80:290, 90:250]
     found = ink.from_photo(saved(picture))
     assert np.count_nonzero(found.image) > 50
 
@@ -106,14 +107,14 @@ def test_paper_without_ink_holds_no_digit():
     blank = np.zeros((400, 500))
     shade = 0.9 - 0.4 * np.linspace(0, 1, 500)[None, :] * np.ones((400, 1))
     for light in (0.9, 0.3, shade):
-        assert ink.from_photo(saved(photo(blank, light, noise=0.02))) is None
+        assert ink.from_photo(saved(photographed(blank, light, noise=0.02))) is None
     for level in (0, 127, 255):
         assert ink.from_photo(saved(np.full((50, 50), level, np.uint8))) is None
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16", "I", "F", "CMYK", "YCbCr", "LAB"])
 def test_pictures_of_all_kinds_are_read(mode):
-    grey = photo(drawn(), noise=0)
+    grey = photographed(drawn(), noise=0)
     if mode == "I;16":
         picture = Image.fromarray(grey.astype(np.uint16) * 257)
     elif mode in "IF":
@@ -127,9 +128,9 @@ def test_pictures_of_all_kinds_are_read(mode):
     assert_reads_seven(saved(picture, "TIFF"))
 
 
-@pytest.mark.parametrize("kind", sorted(set(paper.FORMATS) - {"AVIF"}))
+@pytest.mark.parametrize("kind", sorted(set(photo.FORMATS) - {"AVIF"}))
 def test_files_of_all_kinds_are_read(kind):
-    assert_reads_seven(saved(Image.fromarray(photo(drawn())).convert("RGB"), kind))
+    assert_reads_seven(saved(Image.fromarray(photographed(drawn())).convert("RGB"), kind))
 
 
 @pytest.mark.parametrize("pen", [0, 255])
@@ -146,13 +147,13 @@ def test_a_palette_with_a_transparent_colour_is_read():
 
 
 def test_see_through_corners_are_not_ink():
-    layers = np.dstack([photo(drawn())] * 3 + [np.full((400, 400), 255, np.uint8)])
+    layers = np.dstack([photographed(drawn())] * 3 + [np.full((400, 400), 255, np.uint8)])
     layers[:40, :40, 3] = 0
     assert_reads_seven(saved(layers))
 
 
 def test_of_an_animation_the_first_picture_is_read():
-    frames = [Image.fromarray(photo(drawn() if first else np.zeros((400, 400)))) for first in (True, False)]
+    frames = [Image.fromarray(photographed(drawn() if first else np.zeros((400, 400)))) for first in (True, False)]
     assert_reads_seven(saved(frames[0], "GIF", save_all=True, append_images=frames[1:]))
 
 
@@ -163,34 +164,86 @@ def test_of_an_animation_the_first_picture_is_read():
 def test_a_camera_that_was_held_sideways_is_heeded(orientation, turn):
     exif = Image.Exif()
     exif[0x0112] = orientation
-    sideways = Image.fromarray(photo(drawn(width=500))).transpose(turn)
+    sideways = Image.fromarray(photographed(drawn(width=500))).transpose(turn)
     assert_reads_seven(saved(sideways, "JPEG", exif=exif))
     assert_reads_seven(saved(sideways, "PNG", exif=exif))
 
 
 def test_a_large_photo_is_read():
-    small = Image.fromarray(photo(drawn(width=533)))
+    small = Image.fromarray(photographed(drawn(width=533)))
     assert_reads_seven(saved(small.resize((4000, 3000)), "JPEG"))
 
 
 def test_a_damaged_file_is_refused_in_words():
-    whole = saved(photo(drawn()), "PNG")
-    jpeg = saved(photo(drawn()), "JPEG")
+    whole = saved(photographed(drawn()), "PNG")
+    jpeg = saved(photographed(drawn()), "JPEG")
     vector = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 10 10\n"
     for broken in (b"", b"a 7, but written", whole[:100], whole[: len(whole) // 2], jpeg[: len(jpeg) // 2], vector):
         with pytest.raises(ink.UnreadablePicture, match="cannot be read as a picture"):
             ink.from_photo(broken)
 
 
+def png_of_zeros(width: int, height: int) -> bytes:
+    """Black, one bit for each pixel, and small as a file."""
+
+    def chunk(name: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
+
+    packer, left, rows = zlib.compressobj(), (1 + (width + 7) // 8) * height, []
+    while left > 0:
+        rows.append(packer.compress(bytes(min(left, 1 << 20))))
+        left -= 1 << 20
+    header = struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", b"".join(rows) + packer.flush()) + chunk(
+        b"IEND", b"")
+
+
+def tiff_cut_from_a_tile(side: int, tile: int) -> bytes:
+    """A grey picture of one tile that is larger than the picture itself."""
+    packed = zlib.compress(bytes(tile * tile))
+    values = {256: side, 257: side, 258: 8, 259: 8, 262: 1, 277: 1, 322: tile, 323: tile, 324: 134, 325: len(packed)}
+    entries = b"".join(struct.pack("<HHII", tag, 4, 1, value) for tag, value in values.items())
+    return b"II*\0" + struct.pack("<IH", 8, len(values)) + entries + bytes(4) + packed
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: png_of_zeros(1, 80_000_000),
+        lambda: png_of_zeros(80_000_000, 1),
+        lambda: png_of_zeros(9_000, 9_000),
+        lambda: saved(Image.new("1", (5_000, 5_000)), "TIFF", compression="group4"),
+        lambda: saved(Image.new("P", (5_000, 5_000)), "GIF"),
+        lambda: tiff_cut_from_a_tile(64, 5_000),
+    ],
+    ids=["a column", "a row", "a square", "TIFF", "GIF", "a tile"],
+)
+def test_a_small_file_that_would_fill_the_memory_is_refused_before_it_is_decoded(make, monkeypatch):
+    file = make()
+    assert len(file) < 200_000
+    monkeypatch.setattr(ImageFile.ImageFile, "load", lambda picture: pytest.fail("It was decoded."))
+    with pytest.raises(ink.UnreadablePicture, match="too many pixels"):
+        ink.from_photo(file)
+
+
+def test_a_picture_cut_from_a_tile_of_reasonable_size_is_read():
+    assert ink.from_photo(tiff_cut_from_a_tile(64, 128)) is None
+
+
+def test_a_jpeg_may_have_more_pixels_since_it_need_not_be_decoded_in_full():
+    small = Image.fromarray(photographed(drawn(width=533)))
+    large = saved(small.resize((6000, 4500)), "JPEG")
+    assert photo.MOST_DECODED < 6000 * 4500
+    assert_reads_seven(large)
+
+
 def test_a_picture_of_too_many_pixels_is_refused_in_words(monkeypatch):
-    picture = saved(photo(drawn()))
-    for limit in (400 * 400 - 1, 1000):  # Pillow warns of the one and refuses the other
-        monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", limit)
-        for strictness in ("ignore", "error"):
-            with warnings.catch_warnings():
-                warnings.simplefilter(strictness)
-                with pytest.raises(ink.UnreadablePicture, match="too many pixels"):
-                    ink.from_photo(picture)
+    picture = saved(photographed(drawn()))
+    for module, limit in ((photo, "MOST_PIXELS"), (photo, "MOST_DECODED"), (Image, "MAX_IMAGE_PIXELS")):
+        with monkeypatch.context() as patched:
+            patched.setattr(module, limit, 1000)
+            with pytest.raises(ink.UnreadablePicture, match="too many pixels"):
+                ink.from_photo(picture)
 
 
 def test_pillows_limit_stays_on():
