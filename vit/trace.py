@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from vit.config import ViTConfig
 from vit.data import normalise
 from vit.model import Probe, VisionTransformer
 
@@ -77,3 +78,22 @@ def trace_image(model: VisionTransformer, image: np.ndarray, *interventions: Pro
 def frozen(array: np.ndarray) -> np.ndarray:
     array.flags.writeable = False
     return array
+
+
+NUMBER = 4  # bytes of a float32
+
+
+def trace_bytes(config: ViTConfig) -> int:
+    """How much memory a trace takes, by closed form."""
+    T, D = config.tokens, config.width
+    block = 11 * T * D + 2 * config.heads * T * T + T * config.mlp_width
+    outside = config.patches * (config.patch_values + D) + 2 * T * D + 2 * D + 2 * config.classes
+    return NUMBER * (config.depth * block + outside) + config.image_size**2 * config.channels
+
+
+def pass_bytes(config: ViTConfig) -> int:
+    """How much memory a forward pass takes for each image of its batch while it is at work, about."""
+    T, D = config.tokens, config.width
+    attention = 6 * T * D + 4 * config.heads * T * T  # scores, those with a mask, the largest of each row, pattern
+    mlp = 4 * T * D + 2 * T * config.mlp_width
+    return NUMBER * max(attention, mlp)

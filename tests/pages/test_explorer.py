@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -15,7 +17,8 @@ SEVEN = "s0"
 def words(visitor) -> str:
     """All that stands on the page, as one text."""
     kinds = ("title", "markdown", "caption", "warning", "info", "latex")
-    return "\n".join(element.value for kind in kinds for element in getattr(visitor, kind))
+    text = "\n".join(element.value for kind in kinds for element in getattr(visitor, kind))
+    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", text).replace("\u2060", "")  # what was escaped is read as it was
 
 
 @pytest.mark.parametrize("page", [*PATH, "what_if"])
