@@ -183,7 +183,7 @@ def test_the_norm_table_shows_mean_and_deviation_before_and_after(trace, small_m
 
 def test_the_path_of_cls_has_a_bar_and_a_length_for_every_depth(trace):
     path = explain.cls_path(trace)
-    picture = layers.path(path)
+    picture = layers.path(path, dark=False)
     (bars,) = picture.figure.data
     assert list(bars.x) == ["z₀", "1", "2", "3"]
     np.testing.assert_allclose(bars.y, path.to_final)
@@ -195,7 +195,7 @@ def test_the_path_of_cls_has_a_bar_and_a_length_for_every_depth(trace):
 
 @pytest.mark.parametrize("cosines", [[0.2, 1.0], [-0.7, 1.0], [0.0, 1.0]])
 def test_no_bar_of_the_path_is_cut_off(cosines):
-    picture = layers.path(explain.ClsPath(length=np.ones(2), to_final=np.array(cosines)))
+    picture = layers.path(explain.ClsPath(length=np.ones(2), to_final=np.array(cosines)), dark=True)
     low, high = picture.figure.layout.yaxis.range
     assert low <= min(0, *cosines)
     assert high > 1

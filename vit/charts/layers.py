@@ -209,23 +209,24 @@ def mlp_mosaic(hidden: np.ndarray, unit: int, dark: bool) -> PixelPicture:
     )
 
 
-def path(cls: ClsPath) -> PlotlyPicture:
+def path(cls: ClsPath, dark: bool) -> PlotlyPicture:
     """The way of CLS: at every depth, how alike it is to its last state, and below that how long."""
     depths = ["z₀", *map(str, range(1, len(cls.length)))]
-    cosines = list(map(plain, cls.to_final))
     figure = go.Figure(go.Bar(
-        x=depths, y=cls.to_final, text=cosines, textposition="outside", textangle=0, cliponaxis=False,
-        marker={"color": colours.ACCENT, "cornerradius": 3}, customdata=cls.length,
+        x=depths, y=cls.to_final, text=list(map(plain, cls.to_final)), textposition="outside", textangle=0,
+        cliponaxis=False, marker={"color": colours.ACCENT, "cornerradius": 3}, customdata=cls.length,
         hovertemplate="%{x}: cosine %{text}, length %{customdata:.1f}<extra></extra>",
     ))
     figure.update_xaxes(
-        type="category", tickangle=0, tickvals=depths,
+        type="category", tickvals=depths, tickfont={"size": 13, "color": colours.TEXT[dark]}, autotickangles=[0, 90],
         ticktext=[f"{depth}<br>{length:.1f}" for depth, length in zip(depths, cls.length, strict=True)],
     )
-    figure.update_yaxes(visible=False, range=[min(1.15 * float(cls.to_final.min()), 0), 1.15])
-    return PlotlyPicture(
-        colours.styled(figure, 240), alt="cosine of CLS with its last state, and its length, at every depth",
+    figure.update_yaxes(
+        range=[min(1.15 * float(cls.to_final.min()), 0), 1.15], showticklabels=False, showgrid=False, zeroline=True,
+        zerolinecolor=colours.CALM,
     )
+    colours.styled(figure, 220, font={"size": 15, "color": colours.TEXT[dark]}, margin={"l": 0, "r": 0, "t": 8, "b": 8})
+    return PlotlyPicture(figure, alt="cosine of CLS with its last state, and its length, at every depth")
 
 
 def norm_table(x: np.ndarray, numbers: LayerNormNumbers, component: int) -> TemplatePicture:

@@ -31,7 +31,7 @@ def accuracy_by_epoch(epochs: Epochs) -> PlotlyPicture:
             mode="lines+markers", line={"color": colour, "width": 3, "dash": dash},
             hovertemplate="epoch %{x}: %{y:.2f} %<extra>" + name + "</extra>",
         )
-    figure.update_xaxes(title="epoch")
+    figure.update_xaxes(title="epoch", range=[0, len(epochs) + 1], dtick=max(len(epochs) // 10, 1))
     figure.update_yaxes(title="% read correctly", range=shown(epochs))
     colours.styled(figure, 320, showlegend=True, legend={"orientation": "h", "y": 1.12})
     return PlotlyPicture(figure, alt="accuracy on training and validation images after each epoch")

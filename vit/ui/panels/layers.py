@@ -159,4 +159,4 @@ def path_of_cls(view: View) -> None:
     st.markdown("**CLS has no pixels of its own**: all that it knows of your drawing, the blocks have added. "
                 "How near is it to what the answer will be read from? The bars are its cosine with its last "
                 f"state; below them is its length, from {path.length[0]:.1f} to {path.length[-1]:.1f}.")
-    show(layers.path(path), "path")
+    show(layers.path(path, view.dark), "path")
