@@ -188,8 +188,8 @@ def test_the_path_of_cls_has_a_bar_and_a_length_for_every_depth(trace):
     assert list(bars.x) == ["z₀", "1", "2", "3"]
     np.testing.assert_allclose(bars.y, path.to_final)
     assert list(bars.text) == [numbers.plain(cosine) for cosine in path.to_final]
-    for name, length in zip(picture.figure.layout.xaxis.ticktext, path.length, strict=True):
-        assert name.endswith(f">{length:.1f}")
+    names = picture.figure.layout.xaxis.ticktext
+    assert sorted(names) == sorted(f"{x}<br>{length:.1f}" for x, length in zip(bars.x, path.length, strict=True))
     assert "cosine of CLS" in picture.alt
 
 
@@ -199,3 +199,10 @@ def test_no_bar_of_the_path_is_cut_off(cosines):
     low, high = picture.figure.layout.yaxis.range
     assert low <= min(0, *cosines)
     assert high > 1
+
+
+def test_names_of_a_very_deep_model_have_room_below_their_bars():
+    figure = layers.path(explain.ClsPath(length=np.ones(25), to_final=np.linspace(0, 1, 25)), dark=False).figure
+    assert len(figure.data[0].x) == 25
+    assert len(figure.layout.xaxis.ticktext) <= layers.NAMES_FIT
+    assert figure.layout.xaxis.tickvals[0] == "24"

@@ -93,7 +93,7 @@ def token_sum(rows: np.ndarray, output: int, dark: bool) -> PixelPicture:
     """What a token is, plus where it is, gives what enters the first block: (3, D) as three bar codes."""
     D = rows.shape[1]
     return PixelPicture(
-        matrix(rows, dark).repeat(4, 0), 3, D, alt="token plus position", width=1100,
+        matrix(rows, dark).repeat(6, 0), 3, D, alt="token plus position", width=1100,
         chosen=[output, D + output, 2 * D + output],
         labels=[f"{i % D + 1}: {number(value)}" for i, value in enumerate(rows.ravel())],
         legend=signed_legend(colours.limit_of(rows), "one scale for all three", dark),

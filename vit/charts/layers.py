@@ -19,6 +19,7 @@ NIGHT, DUSK = (11, 13, 18), (36, 42, 54)  # behind the pictures, as behind digit
 BLOCK_WIDTH, BAND = 96, 84  # pixels: a block's column in the river, and a third of the river's height
 CELL, MAP_GAP = 12, 1  # pixels per cell of a map; cells between maps
 UNITS_PER_LINE = 32
+NAMES_FIT = 13  # below the bars of a chart that is as narrow as a phone
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,14 +213,16 @@ def mlp_mosaic(hidden: np.ndarray, unit: int, dark: bool) -> PixelPicture:
 def path(cls: ClsPath, dark: bool) -> PlotlyPicture:
     """The way of CLS: at every depth, how alike it is to its last state, and below that how long."""
     depths = ["z₀", *map(str, range(1, len(cls.length)))]
+    step = -(-len(depths) // NAMES_FIT)
+    named = range(len(depths) - 1, -1, -step)  # from the last backwards
     figure = go.Figure(go.Bar(
         x=depths, y=cls.to_final, text=list(map(plain, cls.to_final)), textposition="outside", textangle=0,
         cliponaxis=False, marker={"color": colours.ACCENT, "cornerradius": 3}, customdata=cls.length,
         hovertemplate="%{x}: cosine %{text}, length %{customdata:.1f}<extra></extra>",
     ))
     figure.update_xaxes(
-        type="category", tickvals=depths, tickfont={"size": 13, "color": colours.TEXT[dark]}, autotickangles=[0, 90],
-        ticktext=[f"{depth}<br>{length:.1f}" for depth, length in zip(depths, cls.length, strict=True)],
+        type="category", tickangle=0, tickfont={"size": 13, "color": colours.TEXT[dark]},
+        tickvals=[depths[i] for i in named], ticktext=[f"{depths[i]}<br>{cls.length[i]:.1f}" for i in named],
     )
     figure.update_yaxes(
         range=[min(1.15 * float(cls.to_final.min()), 0), 1.15], showticklabels=False, showgrid=False, zeroline=True,
