@@ -324,3 +324,26 @@ def test_neighbours_are_the_patches_that_touch():
     touching = [[max(abs(a - c), abs(b - d)) == 1 for c, d in positions] for a, b in positions]
     similarity = np.where(touching, 0.5, -0.25)
     assert explain.neighbour_similarity(similarity) == (0.5, -0.25)
+
+
+def test_the_most_alike_is_never_the_patch_itself():
+    similarity = np.array([[1.0, -0.2, 0.3], [-0.2, 1.0, -0.9], [0.3, -0.9, 1.0]])
+    np.testing.assert_array_equal(explain.most_alike(similarity), [2, 0, 0])
+
+
+def test_the_mean_over_the_others_leaves_the_token_out(trace):
+    similarity = explain.token_similarity(trace)
+    expected = (similarity[:, 2].sum(-1) - 1) / 16
+    np.testing.assert_allclose(explain.mean_of_others(similarity, 2), expected)
+
+
+def test_what_a_block_adds_adds_up(trace):
+    for token in (0, 4):
+        before, attention, between, mlp, after = explain.block_sum(trace.blocks[1], token)
+        np.testing.assert_array_equal(before, trace.blocks[0].resid_post[token])
+        np.testing.assert_allclose(before + attention, between, atol=1e-5)
+        np.testing.assert_allclose(between + mlp, after, atol=1e-5)
+
+
+def test_the_number_furthest_from_zero_may_be_negative():
+    assert explain.furthest_from_zero(np.array([0.5, -2.0, 1.9])) == 1

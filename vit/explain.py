@@ -201,6 +201,12 @@ def neighbour_similarity(similarity: np.ndarray) -> tuple[float, float]:
     return float(similarity[apart == 1].mean()), float(similarity[apart > 1].mean())
 
 
+def most_alike(similarity: np.ndarray) -> np.ndarray:
+    """For each, which other one is most like it: (N, N) -> (N,)."""
+    itself = np.eye(len(similarity), dtype=bool)
+    return np.where(itself, -np.inf, similarity).argmax(-1)
+
+
 def conv2d_difference(model: VisionTransformer, image: np.ndarray) -> float:
     """The largest difference between cutting and multiplying by E, and a Conv2d with the same weights."""
     config, projection = model.config, model.embedding.projection
@@ -240,6 +246,17 @@ def depths(trace: ForwardTrace) -> np.ndarray:
 def token_similarity(trace: ForwardTrace) -> np.ndarray:
     """Cosine similarity of every two tokens after the embedding and after each block: (L+1, T, T)."""
     return cosines(depths(trace))
+
+
+def mean_of_others(similarity: np.ndarray, token: int) -> np.ndarray:
+    """The token's mean cosine with all tokens but itself, at every depth: (L+1, T, T) -> (L+1,)."""
+    return np.delete(similarity[:, token], token, axis=-1).mean(-1)
+
+
+def block_sum(block: BlockTrace, token: int) -> np.ndarray:
+    """Equations (2) and (3) for one token: before, + attention, = between, + MLP, = after: (5, D)."""
+    steps = block.resid_pre, block.attn_out, block.resid_mid, block.mlp_out, block.resid_post
+    return np.stack([step[token] for step in steps])
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,6 +340,11 @@ def softmax(scores: np.ndarray) -> np.ndarray:
 
 def lengths(vectors) -> np.ndarray:
     return np.linalg.norm(np.asarray(vectors, float), axis=-1)
+
+
+def furthest_from_zero(values: np.ndarray) -> int:
+    """The most telling one of many numbers, for as long as nobody has chosen another."""
+    return int(np.abs(values).argmax())
 
 
 def cosines(vectors: np.ndarray) -> np.ndarray:

@@ -53,6 +53,28 @@ def test_every_panel_about_attention_opens(shipped, open_app, panel, config):
     assert not visitor.exception
 
 
+@pytest.mark.parametrize(("page", "control", "panel"), [
+    *(("embedding", "closer", panel) for panel in ("Filters", "CLS and positions", "Position maps", "z₀")),
+    *(("layers", "closer_layers", panel)
+      for panel in ("MLP", "LayerNorm", "All tokens", "Tokens alike", "Path of CLS")),
+])
+@pytest.mark.parametrize("config", [SMALL, PRESETS["cifar"]])
+def test_every_closer_look_opens(shipped, open_app, page, control, panel, config):
+    shipped(config)
+    visitor = open_app(page, d=SEVEN, layer="2", token="3")
+    visitor.button_group(key=control).set_value(panel).run()
+    assert not visitor.exception
+
+
+def test_the_number_chosen_in_a_block_is_followed_through_its_layer_norm(shipped, open_app):
+    shipped(SMALL)
+    visitor = open_app("layers", d=SEVEN, layer="2", token="3")
+    visitor.button_group(key="closer_layers").set_value("LayerNorm").run()
+    visitor.number_input(key="number_widget").set_value(9).run()
+    assert "Number 9 is chosen" in words(visitor)
+    assert "number 9</th>" in "".join(html.proto.body for html in visitor.get("html"))
+
+
 def test_what_a_patch_counts_is_measured_by_hiding_it(shipped, open_app):
     model, image = shipped(SMALL), drawing.from_code(SEVEN).image()
     visitor = open_app("attention", d=SEVEN)

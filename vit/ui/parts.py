@@ -3,6 +3,8 @@
 import html
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,6 +14,9 @@ from vit.charts.numbers import column, number, row_vector  # noqa: F401
 from vit.charts.picture import Legend, PixelPicture
 from vit.ui import state
 from vit.ui.show import show
+
+if TYPE_CHECKING:
+    from vit.ui.view import View
 
 
 def grid_picture(
@@ -97,3 +102,31 @@ def quiz(key: str, question: str, options: Sequence[str], solve: Callable[[], tu
             verdict = "Right" if guess == answer else "Not quite"
             st.markdown(f"**{verdict}: {answer}.** {reveal}")
     return guess is not None
+
+
+def look_closer(view: "View", panels: dict[str, Callable[["View"], None]], key: str) -> None:
+    """One of several panels, chosen by the visitor."""
+    chosen = st.segmented_control("Look closer", list(panels), default=next(iter(panels)), required=True, key=key)
+    panels[chosen](view)
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of many numbers of a kind, chosen by a click or by a plain control; counted from 0, shown from 1."""
+
+    kind: str
+    count: int
+    otherwise: int = 0  # until one is chosen
+
+    @property
+    def chosen(self) -> int:
+        return min(int(st.session_state.get(f"chosen_{self.kind}", self.otherwise)), self.count - 1)
+
+    def choose(self, number: int) -> None:
+        st.session_state[f"chosen_{self.kind}"] = min(number, self.count - 1)
+
+    def control(self) -> None:
+        widget = f"{self.kind}_widget"
+        st.session_state[widget] = self.chosen + 1
+        st.number_input(f"{self.kind}, of {self.count}", 1, self.count, key=widget,
+                        on_change=lambda: self.choose(st.session_state[widget] - 1))
