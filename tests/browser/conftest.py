@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from benchmarks.visitor import QUIET, find_chromium, serve
+from tests.support.visitor import QUIET, find_chromium, serve
 
 
 def chromium_or_skip() -> str:
