@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from playwright.sync_api import Browser, Page, sync_playwright
 from streamlit.testing.v1 import AppTest
 
-from benchmarks.visitor import PROJECT, QUIET, find_chromium, serve, settle
+from tests.support.visitor import PROJECT, QUIET, find_chromium, serve, settle
 from vit import drawing
 
 SCREEN = {"width": 1440, "height": 900}

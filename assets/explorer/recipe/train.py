@@ -1,4 +1,4 @@
-"""Train the model that the explorer shows: `python -m benchmarks.train_explorer FOLDER`.
+"""Train the model that the explorer shows: `python -m assets.explorer.recipe.train FOLDER`.
 
 Only MNIST's training split is learned from. Stopped and started again, it goes on after its last epoch.
 """
@@ -16,8 +16,8 @@ import torch
 import torch.nn.functional as F
 from torch import Generator, Tensor, nn
 
-from benchmarks.lessons import BATCH, Lessons
-from benchmarks.teacher import opinion, teacher
+from assets.explorer.recipe.lessons import BATCH, Lessons
+from assets.explorer.recipe.teacher import opinion, teacher
 from vit import checkpoints, data
 from vit.config import PRESETS
 from vit.model import VisionTransformer

@@ -1,4 +1,4 @@
-"""A real visitor for measurements: the app's server, and Chromium with the app in it."""
+"""A real visitor: the app's server, and Chromium with the app in it."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-PROJECT = Path(__file__).parent.parent
+PROJECT = Path(__file__).parents[2]
 QUIET = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
          "--disable-sync", "--no-first-run"]
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome")

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks import augment, handwriting, lessons, teacher, train_explorer
+from assets.explorer.recipe import augment, handwriting, lessons, teacher, train
 from vit import data
 from vit.config import ViTConfig
 from vit.model import VisionTransformer
@@ -38,7 +38,7 @@ def test_patches_are_left_out_but_never_cls_and_empty_ones_first(generator):
     image = torch.zeros(1, 1, 28, 28)
     image[0, 0, 12:16, 12:16] = 1  # patch 25, counted from 1
     seen = {}
-    leave_out = train_explorer.keep_patches(1, generator)
+    leave_out = train.keep_patches(1, generator)
 
     def probe(name, block, value):
         value = leave_out(name, block, value)
@@ -69,14 +69,14 @@ def test_mild_rewriting_changes_less():
 
 
 def test_each_cycle_warms_up_and_cools_down(tmp_path):
-    run = train_explorer.Run(tmp_path, steps_per_epoch=2000)
+    run = train.Run(tmp_path, steps_per_epoch=2000)
 
     def rate(step):
         run.set_rate(step)
         return run.optimizer.param_groups[0]["lr"]
 
-    first = 2000 * len(train_explorer.CYCLES[0].epochs)
-    both = first + 2000 * len(train_explorer.CYCLES[1].epochs)
+    first = 2000 * len(train.CYCLES[0].epochs)
+    both = first + 2000 * len(train.CYCLES[1].epochs)
     assert rate(0) < rate(500) < rate(1200)
     assert rate(first - 1) < 1e-8 < rate(first) < rate(first + 1000)
     assert rate(both - 1) < 1e-8

@@ -7,8 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import Generator, Tensor
 
-from benchmarks import handwriting
-from benchmarks.augment import rewrite, scribbles
+from assets.explorer.recipe import handwriting
+from assets.explorer.recipe.augment import rewrite, scribbles
 from vit import data
 from vit.datasets import NORMALISATION
 

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Generator, Tensor, nn
 
-from benchmarks.lessons import Lessons
+from assets.explorer.recipe.lessons import Lessons
 from vit import checkpoints
 
 EPOCHS, PEAK_RATE, MILDEST = 10, 4e-3, 0.3
