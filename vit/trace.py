@@ -89,11 +89,3 @@ def trace_bytes(config: ViTConfig) -> int:
     block = 11 * T * D + 2 * config.heads * T * T + T * config.mlp_width
     outside = config.patches * (config.patch_values + D) + 2 * T * D + 2 * D + 2 * config.classes
     return NUMBER * (config.depth * block + outside) + config.image_size**2 * config.channels
-
-
-def pass_bytes(config: ViTConfig) -> int:
-    """How much memory a forward pass takes for each image of its batch while it is at work, about."""
-    T, D = config.tokens, config.width
-    attention = 6 * T * D + 4 * config.heads * T * T  # scores, those with a mask, the largest of each row, pattern
-    mlp = 4 * T * D + 2 * T * config.mlp_width
-    return NUMBER * max(attention, mlp)

@@ -4,7 +4,7 @@ import streamlit as st
 
 from vit.charts import learning
 from vit.datasets import DATASETS
-from vit.ui import models
+from vit.ui import models, parts
 from vit.ui.show import show as show_picture
 
 

@@ -110,9 +110,8 @@ def _load(model_id: str) -> Loaded:
 
     torch.set_num_threads(1)
     if model_id == "untrained":
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)
-            model, story = VisionTransformer(PRESETS["article"]).eval().requires_grad_(False), {}
+        model, story = VisionTransformer(PRESETS["article"], torch.Generator().manual_seed(0)), {}
+        model.eval().requires_grad_(False)
     else:
         path = path_of(model_id)
         if path.stat().st_size > _models.most_bytes:
