@@ -1,9 +1,12 @@
 import math
+import subprocess
+import sys
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
+from vit import data
 from vit.drawing import ink, strokes
 
 
@@ -58,3 +61,12 @@ def test_the_canvas_draws_with_the_brush_that_ink_is_made_for():
     assert path["strokeWidth"] == strokes.BRUSH == round(strokes.BRUSH_SHARE * strokes.SIDE)
     drawn = ink.draw_strokes([[(50, 168), (286, 168)]], strokes.SIDE)
     assert np.count_nonzero(drawn[:, 168, 0]) == pytest.approx(strokes.BRUSH, abs=1)
+
+
+def test_a_drawing_is_read_without_waiting_for_scipy():
+    code = (
+        "import sys; from vit import drawing, explain; drawing.from_strokes([[(9, 9), (99, 99)]]).image(); "
+        "print('scipy' in sys.modules)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], cwd=data.PROJECT, capture_output=True, text=True)
+    assert result.stdout == "False\n", result.stderr
