@@ -4,7 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.conftest import SMALL, make_lively
+from tests.support.models import SMALL, make_lively
 from vit import checkpoints, drawing, runs
 from vit.caches import SizedCache
 from vit.config import PRESETS, TrainConfig
