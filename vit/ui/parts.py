@@ -1,7 +1,7 @@
 """The pieces that pages are laid out with."""
 
-import html
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import plotly.graph_objects as go
@@ -9,8 +9,13 @@ import streamlit as st
 
 from vit.charts.numbers import column, number, row_vector  # noqa: F401
 from vit.charts.picture import Legend, PixelPicture
+from vit.charts.provenance import unfolded
 from vit.ui import state
 from vit.ui.show import show
+
+if TYPE_CHECKING:
+    from vit.explain import DotProduct
+    from vit.ui.view import View
 
 
 def grid_picture(
@@ -41,31 +46,12 @@ def equation(symbols: str, numbers: str | Sequence[str] = ()) -> None:
     st.latex(r"\begin{gathered}" + r" \\[1.2em] ".join(lines) + r"\end{gathered}")  # one element: quicker than many
 
 
-def provenance(name: str, sentence: str, product, left: str, right: str, count_from: int = 1) -> None:
+def provenance(name: str, sentence: str, product: "DotProduct", left: str, right: str, count_from: int = 1) -> None:
     """Where a value comes from: a sentence, its largest terms, how many others there are, and the total.
 
     Terms are counted from 1, and from 0 where they are tokens, of which CLS is number 0.
     """
-    *products, rest, bias, total = column(
-        [*(term.product for term in product.terms), product.rest_sum, product.bias, product.total]
-    )
-    rows = "".join(
-        f"<tr><td>{left}<sub>{term.index + count_from}</sub> · {right}<sub>{term.index + count_from}</sub></td>"
-        f"<td>{number(term.a)} × {number(term.b)}</td><td>{shown}</td></tr>"
-        for term, shown in zip(product.terms, products, strict=True)
-    )
-    if product.rest_count:
-        rows += f"<tr><td>{product.rest_count} other terms</td><td></td><td>{rest}</td></tr>"
-    if product.bias:
-        rows += f"<tr><td>bias</td><td></td><td>{bias}</td></tr>"
-    st.html(
-        f"<div style='font-size:1rem'><b>{html.escape(name)} = {total}</b><br>"
-        f"<span style='opacity:.8'>{html.escape(sentence)}</span>"
-        "<table style='border-collapse:collapse;margin-top:.3rem;font-variant-numeric:tabular-nums'>"
-        f"{rows}<tr style='border-top:1px solid currentColor;font-weight:600'><td>total</td><td></td>"
-        f"<td>{total}</td></tr></table></div>"
-        "<style>td{padding:.1rem .8rem .1rem 0}td:last-child{text-align:right}</style>"
-    )
+    show(unfolded(name, sentence, product, left, right, count_from))
 
 
 def try_this(prompt: str) -> None:
@@ -88,3 +74,9 @@ def quiz(key: str, question: str, options: Sequence[str], solve: Callable[[], tu
             verdict = "Right" if guess == answer else "Not quite"
             st.markdown(f"**{verdict}: {answer}.** {reveal}")
     return guess is not None
+
+
+def look_closer(view: "View", panels: dict[str, Callable[["View"], None]], key: str) -> None:
+    """One of several panels, chosen by the visitor."""
+    chosen = st.segmented_control("Look closer", list(panels), default=next(iter(panels)), required=True, key=key)
+    panels[chosen](view)
