@@ -8,6 +8,7 @@ import numpy as np
 import plotly.graph_objects as go
 from PIL import Image
 
+TEXT = {False: "#1d2129", True: "#eceff4"}  # by theme, as in .streamlit/config.toml: what must be read in a chart
 ACCENT = "#00b4d8"  # the chosen token, everywhere
 CALM = "#8a94a6"  # what is shown beside the chosen
 GONE = (74, 80, 92)  # what was taken away, in pixels

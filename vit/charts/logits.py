@@ -14,8 +14,8 @@ from vit.explain import Contributions, LogitLens, Step, steps
 LENS_CELL = 30, 48  # pixels: height, width
 MOST_WORDS = 12  # classes beside each other that leave room for their probabilities as words
 STRIPE = 8  # pixels: height of a row of stripes
-BAR, AROUND = 24, 60  # pixels: a bar of the waterfall with its gap, and what stands above and below all
-ROOM = 0.16  # of the waterfall's width, at both ends, for the numbers beside the bars
+BAR, ABOVE, BESIDE = 24, 32, 52  # pixels: a bar of the waterfall with its gap, and what stands above and beside all
+ROOM = 0.2  # of the waterfall's width, at both ends, for the numbers beside the bars
 
 
 def lens(values: LogitLens, label: int) -> PixelPicture:
@@ -126,11 +126,12 @@ def waterfall(shares: Contributions, winner: int, rival: int, dark: bool) -> Plo
     places = list(range(len(taken) + 1))
     sums = [0.0, *(step.after for step in taken)]
     room = ROOM * ((max(sums) - min(sums)) or 1)
+    writing = {"size": 14, "color": colours.TEXT[dark]}
     figure = go.Figure(go.Waterfall(
         x=[*(step.value for step in taken), shares.total], y=places, orientation="h",
         measure=[*("relative" for _ in taken), "total"],
         text=[*(with_sign(step.value) for step in taken), f"<b>{with_sign(shares.total)}</b>"],
-        textposition="outside", cliponaxis=False, constraintext="none",
+        textposition="outside", cliponaxis=False, constraintext="none", textfont=writing,
         increasing={"marker": {"color": red}}, decreasing={"marker": {"color": blue}},
         totals={"marker": {"color": colours.ACCENT}},
         connector={"mode": "between", "line": {"width": 1, "color": colours.CALM, "dash": "solid"}},
@@ -138,17 +139,20 @@ def waterfall(shares: Contributions, winner: int, rival: int, dark: bool) -> Plo
                    f"attention {with_sign(shares.attention.sum(), 4)}<br>MLP {with_sign(shares.mlp.sum(), 4)}"],
         hoverinfo="text",
     ))
-    for step, place in zip(taken, places, strict=False):
-        if step.part == "attention" and step.block is not None and step.block % 2 == 0:  # every other block on a band
-            figure.add_hrect(place - 0.5, place + 1.5, fillcolor=colours.CALM, opacity=0.12, line_width=0,
-                             layer="below")
+    for place in range(1, places[-2], 4):  # every other block, both of its parts, on a band
+        figure.add_hrect(place - 0.5, place + 1.5, fillcolor=colours.CALM, opacity=0.12, line_width=0, layer="below")
     figure.add_hline(places[-1] - 0.5, line={"width": 1, "color": colours.CALM})
+    beside = {"x": 1, "xref": "paper", "xanchor": "right", "xshift": BESIDE, "showarrow": False, "font": writing}
+    figure.add_annotation(text="so far", y=1, yref="paper", yanchor="bottom", **beside)
+    for place, step in enumerate(taken):
+        figure.add_annotation(text=plain(step.after), y=place, **beside)
     figure.update_xaxes(range=[min(sums) - room, max(sums) + room], zeroline=True, zerolinecolor=colours.CALM,
                         showgrid=False, showticklabels=False)
     figure.update_yaxes(range=[places[-1] + 0.6, -0.6], tickmode="array", tickvals=places, showgrid=False,
-                        zeroline=False, ticktext=[*map(name_of, taken), "<b>all</b>"])
+                        zeroline=False, ticktext=[*map(name_of, taken), "<b>all</b>"], tickfont=writing)
     return PlotlyPicture(
-        colours.styled(figure, BAR * len(places) + AROUND, bargap=0.25),
+        colours.styled(figure, BAR * len(places) + ABOVE, bargap=0.25,
+                       margin={"l": 8, "r": BESIDE, "t": ABOVE, "b": 0}),
         alt=f"what each part of the model adds to the lead of {winner} over {rival}: "
             + ", ".join(f"{name_of(step)} {with_sign(step.value)}" for step in taken)
             + f"; all together {with_sign(shares.total)}",
