@@ -18,6 +18,7 @@ LOSSES = colours.signed(dark=True)  # on a digit, which lies on near-black in bo
 WHO_AT_WHOM = "who looks ↓  at whom →"
 WORDS_FIT = 8  # numbers beside each other that can be written out
 STRIP = 3  # pixels: height of a strip
+SPREAD = 0.7  # of the way to the next layer, over which its heads stand side by side: each can be pointed at
 
 
 # Every head of every layer
@@ -72,22 +73,22 @@ def _heads(looks: np.ndarray, shared: bool = False, off: Collection[tuple[int, i
 def distances(heads: AllHeads, layer: int, head: int) -> PlotlyPicture:
     """Every head of every layer: how far it looks (the ViT paper's figure 7, right). A point is a head to choose."""
     depth, count = heads.distance.shape
-    layers, numbers = np.mgrid[1 : depth + 1, 1 : count + 1]
-    cells = np.arange(depth * count)
+    places = np.arange(1, depth + 1)[:, None] + SPREAD * ((np.arange(count) + 0.5) / count - 0.5)  # (L, h)
+    bits = heads.entropy
+    whole = {"marker": {"opacity": 1}}  # no point pales when another is clicked
     figure = go.Figure(go.Scatter(
-        x=layers.ravel(), y=heads.distance.ravel(), mode="markers",
-        marker={"size": 11, "color": heads.entropy.ravel(), "colorscale": colours.WARM,
+        x=places.ravel(), y=heads.distance.ravel(), mode="markers", selected=whole, unselected=whole,
+        marker={"size": 11, "color": bits.ravel(), "colorscale": colours.WARM,
                 "colorbar": {"title": "bits", "thickness": 12}, "line": {"width": 1, "color": colours.CALM}},
-        customdata=np.stack([cells, numbers.ravel(), heads.entropy.ravel()], 1),
-        hovertemplate="layer %{x}, head %{customdata[1]}<br>%{y:.1f} pixels<br>%{customdata[2]:.2f} "
+        # in lists: rows of an array would come back from a click as dictionaries
+        customdata=[[l * count + h, l + 1, h + 1, float(bits[l, h])] for l, h in np.ndindex(depth, count)],
+        hovertemplate="layer %{customdata[1]}, head %{customdata[2]}<br>%{y:.1f} pixels<br>%{customdata[3]:.2f} "
                       "bits<extra></extra>",
-        selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 1}},
     ))
     figure.add_scatter(
-        x=[layer + 1], y=[heads.distance[layer, head]], mode="markers", hoverinfo="skip",
+        x=[places[layer, head]], y=[heads.distance[layer, head]], mode="markers", hoverinfo="skip", selected=whole,
+        unselected=whole, customdata=[[layer * count + head]],
         marker={"size": 20, "color": "rgba(0,0,0,0)", "line": {"width": 4, "color": colours.ACCENT}},
-        customdata=[[layer * count + head]],
-        selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 1}},
     )
     figure.update_xaxes(title="layer", dtick=1, range=[0.5, depth + 0.5])
     figure.update_yaxes(title="mean distance looked, in pixels", rangemode="tozero")
