@@ -18,7 +18,7 @@ LOSSES = colours.signed(dark=True)  # on a digit, which lies on near-black in bo
 WHO_AT_WHOM = "who looks ↓  at whom →"
 WORDS_FIT = 8  # numbers beside each other that can be written out
 STRIP = 3  # pixels: height of a strip
-SPREAD = 0.7  # of the way to the next layer, over which its heads stand side by side: each can be pointed at
+SPREAD = 0.5  # of the way to the next layer, over which its heads stand side by side: each can be pointed at
 
 
 # Every head of every layer

@@ -152,7 +152,7 @@ def waterfall(shares: Contributions, winner: int, rival: int, dark: bool) -> Plo
                         zeroline=False, ticktext=[*map(name_of, taken), "<b>all</b>"], tickfont=writing)
     return PlotlyPicture(
         colours.styled(figure, BAR * len(places) + ABOVE, bargap=0.25,
-                       margin={"l": 8, "r": BESIDE, "t": ABOVE, "b": 0}),
+                       margin={"l": 8, "r": BESIDE, "t": ABOVE, "b": 0}, hoverlabel={"font": writing}),
         alt=f"what each part of the model adds to the lead of {winner} over {rival}: "
             + ", ".join(f"{name_of(step)} {with_sign(step.value)}" for step in taken)
             + f"; all together {with_sign(shares.total)}",
