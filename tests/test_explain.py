@@ -372,3 +372,44 @@ def test_what_a_block_adds_adds_up(trace):
 
 def test_the_number_furthest_from_zero_may_be_negative():
     assert explain.furthest_from_zero(np.array([0.5, -2.0, 1.9])) == 1
+
+
+# For pages
+
+
+def lens_of(*rows):
+    return explain.LogitLens(np.log(rows), np.array(rows))
+
+
+@pytest.mark.parametrize(("rows", "settled"), [
+    ([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]], 0), ([[0.1, 0.9], [0.8, 0.2], [0.7, 0.3]], 1),
+    ([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]], 2),
+])
+def test_the_answer_settles_where_it_no_longer_changes(rows, settled):
+    assert explain.settled_at(lens_of(*rows)) == settled
+
+
+def test_parts_come_in_the_order_of_the_model_and_each_starts_where_the_last_ended(trace, small_model):
+    shares = explain.contributions(trace, small_model, 3, 8)
+    steps = explain.steps(shares)
+    assert [(step.part, step.block) for step in steps] == [
+        ("z₀", None), ("attention", 0), ("MLP", 0), ("attention", 1), ("MLP", 1), ("attention", 2), ("MLP", 2),
+        ("fixed", None),
+    ]
+    assert [step.value for step in steps[1:-1:2]] == shares.attention.tolist()
+    assert [step.value for step in steps[2:-1:2]] == shares.mlp.tolist()
+    assert [0, *(step.after for step in steps[:-1])] == [step.before for step in steps]
+    assert steps[-1].after == pytest.approx(shares.total)
+
+
+def test_attention_maps_are_rows_of_the_pattern_laid_out_on_the_grid(trace):
+    maps = explain.attention_maps(trace, token=5)
+    assert maps.shape == (3, 4, 4, 4)
+    assert maps[1, 2, 3, 0] == trace.blocks[1].pattern[2, 5, 1 + 3 * 4]
+
+
+def test_under_gpts_mask_a_head_looks_as_in_a_model_that_has_it(trace, small_model, digit):
+    masked = explain.causal_pattern(trace.blocks[0], head=1)
+    truly = trace_image(small_model, digit, CausalMask()).blocks[0].pattern[1]
+    np.testing.assert_allclose(masked, truly, atol=1e-6)
+    assert masked[0, 0] == 1

@@ -154,6 +154,19 @@ def scaling_effect(block: BlockTrace, head: int) -> tuple[Attended, Attended]:
     return attended(products / sqrt(q.shape[-1])), attended(products)
 
 
+def attention_maps(trace: ForwardTrace, token: int) -> np.ndarray:
+    """Where the token looks, in every head of every block: (L, h, grid, grid), CLS left out."""
+    rows = np.stack([block.pattern[:, token, 1:] for block in trace.blocks])  # (L, h, N)
+    grid = round(sqrt(rows.shape[-1]))
+    return rows.reshape(*rows.shape[:2], grid, grid)
+
+
+def causal_pattern(block: BlockTrace, head: int) -> np.ndarray:
+    """The pattern that a head's scores would give under GPT's mask: (T, T)."""
+    seen = np.tri(block.scores.shape[-1], dtype=bool)
+    return softmax(np.where(seen, block.scores[head], -np.inf))
+
+
 # Which patches the answer stands on
 
 SCORES_AT_ONCE = 49 * 16 * 50 * 50  # what the article's model computes in one block for its 49 patches
@@ -304,6 +317,13 @@ def logit_lens(trace: ForwardTrace, model: VisionTransformer) -> LogitLens:
     return LogitLens(logits, softmax(logits))
 
 
+def settled_at(lens: LogitLens) -> int:
+    """The depth from which on the largest probability is that of the final answer; 0 is the embedding."""
+    answers = lens.probabilities.argmax(-1)
+    others = np.flatnonzero(answers != answers[-1])
+    return int(others[-1]) + 1 if len(others) else 0
+
+
 @dataclass(frozen=True, eq=False)
 class Contributions:
     """What each part of the model put between two classes' logits; all of it together is the difference."""
@@ -342,6 +362,32 @@ def contributions(
         mlp=share([block.mlp_out[0] for block in trace.blocks]),
         constant=float(weights(model.norm.bias) @ direction + biases[winner] - biases[runner_up]),
     )
+
+
+@dataclass(frozen=True)
+class Step:
+    """One part of a sum on its way from 0 to the total."""
+
+    part: str
+    block: int | None  # counted from 0; None for what belongs to no block
+    value: float
+    before: float  # the sum of all steps before it
+
+    @property
+    def after(self) -> float:
+        return self.before + self.value
+
+
+def steps(shares: Contributions) -> list[Step]:
+    """Who adds what, in the order of the model; a block adds twice, by attention and by its MLP."""
+    blocks = enumerate(zip(shares.attention, shares.mlp, strict=True))
+    both = [(part, block, value) for block, pair in blocks
+            for part, value in zip(("attention", "MLP"), pair, strict=True)]
+    ordered = [("z₀", None, shares.embedding), *both, ("fixed", None, shares.constant)]
+    taken: list[Step] = []
+    for part, block, value in ordered:
+        taken.append(Step(part, block, float(value), taken[-1].after if taken else 0.0))
+    return taken
 
 
 # Arithmetic

@@ -288,6 +288,18 @@ def test_clicking_a_map_chooses_its_layer_and_head_everywhere(page, app_url, mod
     expect(page.get_by_text(f"spends {best:.0%} of CLS's attention")).to_be_visible()
 
 
+def test_clicking_a_point_of_a_chart_chooses_its_layer_and_head(page, app_url):
+    page.goto(f"{app_url}/attention?d=s0")
+    page.get_by_role("radio", name="All heads").click()
+    point = page.locator(".js-plotly-plot .trace.scatter").first.locator(".point").nth(5 * 16 + 9)
+    expect(point).to_be_visible()
+    settled(page)
+    point.click(force=True)  # Plotly hears it on a rectangle above all points
+    expect(page).to_have_url(re.compile(r"layer=6.*head=10|head=10.*layer=6"))
+    expect(page.get_by_text("head 10 of layer 6 looks")).to_be_visible()
+    settled(page)
+
+
 def test_the_token_chosen_on_one_page_is_chosen_on_the_next(page, app_url):
     page.goto(f"{app_url}/patches?d=s0")
     click_cell(page, "your digit, cut into 49 patches", 4, 2, 7, 7)

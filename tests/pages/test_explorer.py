@@ -170,7 +170,7 @@ def test_the_last_picture_of_the_drawing_has_the_grid_of_the_model(shipped, open
     for config in (SMALL, ViTConfig(patch_size=14, width=32, depth=1, heads=4)):
         shipped(config)
         page = "".join(html.proto.body for html in open_app(d=SEVEN).get("html"))
-        assert f"calc(100%/{config.grid})" in page
+        assert f"--grid: {config.grid}\"" in page
 
 
 def test_a_choice_beyond_a_smaller_model_falls_back_into_its_range(shipped, open_app):

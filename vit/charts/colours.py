@@ -3,6 +3,7 @@
 import base64
 import io
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -71,7 +72,7 @@ def limit_of(values: np.ndarray) -> float:
     return float(np.abs(values).max(initial=0)) or 1.0
 
 
-def styled(figure: go.Figure, height: int, **layout) -> go.Figure:
+def styled(figure: go.Figure, height: int, **layout: Any) -> go.Figure:
     """The house's look: no frame, little margin, text that can be read from the back of a classroom."""
     figure.update_layout(
         height=height, margin={"l": 8, "r": 8, "t": 28, "b": 8}, font={"size": 15}, showlegend=False,

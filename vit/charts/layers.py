@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from vit.charts import colours, patches
-from vit.charts.mosaic import outline as outline  # the charts of logits still look for it here
+from vit.charts.mosaic import outline
 from vit.charts.numbers import number, plain, share
 from vit.charts.picture import Legend, PixelPicture, PlotlyPicture, TemplatePicture
 from vit.explain import Added, ClsPath, LayerNormNumbers, lengths
@@ -20,17 +20,6 @@ BLOCK_WIDTH, BAND = 96, 84  # pixels: a block's column in the river, and a third
 CELL, MAP_GAP = 12, 1  # pixels per cell of a map; cells between maps
 UNITS_PER_LINE = 32
 NAMES_FIT = 13  # below the bars of a chart that is as narrow as a phone
-
-
-@dataclass(frozen=True, eq=False)
-class Picture:
-    """The old way, until the charts of logits make PixelPictures."""
-
-    pixels: np.ndarray
-    rows: int
-    columns: int
-    labels: list[str]
-    words: dict[int, str]
 
 
 def river(blocks: Sequence[BlockTrace], sizes: Added, token: int, layer: int) -> PixelPicture:

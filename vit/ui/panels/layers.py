@@ -1,7 +1,6 @@
 """Layers: the residual stream, and what attention and MLP add to it block by block."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import streamlit as st
@@ -13,9 +12,6 @@ from vit.charts.patches import token_word
 from vit.ui import parts, state
 from vit.ui.show import show
 from vit.ui.view import View
-
-if TYPE_CHECKING:
-    from vit.model import TransformerBlock
 
 
 def sentence(view: View) -> str:
@@ -106,7 +102,7 @@ def layer_norm(view: View) -> None:
     places = ["before attention", "before the MLP"]
     first = places[0] == st.segmented_control("which LayerNorm", places, default=places[0], required=True,
                                               key="which_norm", label_visibility="collapsed")
-    block, weights = view.trace.blocks[view.layer], cast("TransformerBlock", view.model.blocks[view.layer])
+    block, weights = view.trace.blocks[view.layer], view.model.blocks[view.layer]
     x = (block.resid_pre if first else block.resid_mid)[view.token]
     norm = weights.norm1 if first else weights.norm2
     component = one_number(view, explain.block_sum(block, view.token)).chosen
