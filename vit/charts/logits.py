@@ -152,8 +152,8 @@ def waterfall(shares: Contributions, winner: int, rival: int, dark: bool) -> Plo
     layout = colours.layout(
         BAR * len(places) + ABOVE, bargap=0.25, margin={"l": 8, "r": 8, "t": ABOVE, "b": 0},
         shapes=[*bands, line], hoverlabel={"font": writing},
-        xaxis={"range": [min(sums) - room, max(sums) + room], "zerolinecolor": colours.CALM, "showgrid": False,
-               "showticklabels": False},
+        xaxis={"range": [min(sums) - room, max(sums) + room], "zeroline": True, "zerolinecolor": colours.CALM,
+               "showgrid": False, "showticklabels": False},
         yaxis={"ticktext": [*map(name_of, taken), "<b>all</b>"], **names},
         yaxis2={"ticktext": [*(plain(step.after) for step in taken), ""], "overlaying": "y", "side": "right", **names},
         annotations=[{"text": "so far", "font": writing, "showarrow": False, "x": 1, "xref": "paper",
