@@ -117,7 +117,7 @@ def test_the_softmax_line_ends_with_the_models_probability(trace):
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_waterfall_goes_part_by_part_to_the_lead_of_the_winner(trace, shares, dark):
     figure = logits.waterfall(shares, 3, 8, dark).figure
-    (bars,) = figure.data
+    bars = figure.data[0]
     *parts, total = bars.x
     assert parts == pytest.approx([step.value for step in explain.steps(shares)])
     assert sum(parts) == pytest.approx(total)
@@ -130,13 +130,14 @@ def test_the_waterfall_goes_part_by_part_to_the_lead_of_the_winner(trace, shares
 
 def test_the_waterfall_writes_every_part_and_how_far_it_has_come(shares):
     picture = logits.waterfall(shares, 3, 8, dark=True)
-    (bars,) = picture.figure.data
+    bars = picture.figure.data[0]
     steps = explain.steps(shares)
     assert list(bars.text) == [*(with_sign(step.value) for step in steps), f"<b>{with_sign(shares.total)}</b>"]
     names = picture.figure.layout.yaxis.ticktext
     assert (*names[:3], *names[-2:]) == ("z₀", "1 attention", "1 MLP", "fixed", "<b>all</b>")
-    so_far = [note.text for note in picture.figure.layout.annotations]
-    assert so_far == ["so far", *(plain(step.after) for step in steps)]
+    beside = picture.figure.layout.yaxis2
+    assert list(beside.ticktext) == [*(plain(step.after) for step in steps), ""]
+    assert (beside.side, beside.range) == ("right", picture.figure.layout.yaxis.range)
     assert bars.hovertext[1] == (f"block 1 · attention: {with_sign(shares.attention[0], 4)}<br>"
                                  f"so far {with_sign(steps[1].after, 4)}")
     assert f"lead of 3 over 8: z₀ {with_sign(shares.embedding)}, 1 attention" in picture.alt

@@ -76,7 +76,7 @@ def distances(heads: AllHeads, layer: int, head: int) -> PlotlyPicture:
     places = np.arange(1, depth + 1)[:, None] + SPREAD * ((np.arange(count) + 0.5) / count - 0.5)  # (L, h)
     bits = heads.entropy
     whole = {"marker": {"opacity": 1}}  # no point pales when another is clicked
-    figure = go.Figure(go.Scatter(
+    points = go.Scatter(
         x=places.ravel(), y=heads.distance.ravel(), mode="markers", selected=whole, unselected=whole,
         marker={"size": 11, "color": bits.ravel(), "colorscale": colours.WARM,
                 "colorbar": {"title": "bits", "thickness": 12}, "line": {"width": 1, "color": colours.CALM}},
@@ -84,15 +84,17 @@ def distances(heads: AllHeads, layer: int, head: int) -> PlotlyPicture:
         customdata=[[l * count + h, l + 1, h + 1, float(bits[l, h])] for l, h in np.ndindex(depth, count)],
         hovertemplate="layer %{customdata[1]}, head %{customdata[2]}<br>%{y:.1f} pixels<br>%{customdata[3]:.2f} "
                       "bits<extra></extra>",
-    ))
-    figure.add_scatter(
+    )
+    ring = go.Scatter(
         x=[places[layer, head]], y=[heads.distance[layer, head]], mode="markers", hoverinfo="skip", selected=whole,
         unselected=whole, customdata=[[layer * count + head]],
         marker={"size": 20, "color": "rgba(0,0,0,0)", "line": {"width": 4, "color": colours.ACCENT}},
     )
-    figure.update_xaxes(title="layer", dtick=1, range=[0.5, depth + 0.5])
-    figure.update_yaxes(title="mean distance looked, in pixels", rangemode="tozero")
-    return PlotlyPicture(colours.styled(figure, 380), alt="mean attention distance of each head by layer")
+    layout = colours.layout(
+        380, xaxis={"title": {"text": "layer"}, "dtick": 1, "range": [0.5, depth + 0.5]},
+        yaxis={"title": {"text": "mean distance looked, in pixels"}, "rangemode": "tozero"},
+    )
+    return PlotlyPicture(go.Figure([points, ring], layout), alt="mean attention distance of each head by layer")
 
 
 # One head

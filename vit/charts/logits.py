@@ -14,7 +14,7 @@ from vit.explain import Contributions, LogitLens, Step, steps
 LENS_CELL = 30, 48  # pixels: height, width
 MOST_WORDS = 12  # classes beside each other that leave room for their probabilities as words
 STRIPE = 8  # pixels: height of a row of stripes
-BAR, ABOVE, BESIDE = 24, 32, 52  # pixels: a bar of the waterfall with its gap, and what stands above and beside all
+BAR, ABOVE = 24, 32  # pixels: a bar of the waterfall with its gap, and what stands above all
 ROOM = 0.2  # of the waterfall's width, at both ends, for the numbers beside the bars
 
 
@@ -127,7 +127,16 @@ def waterfall(shares: Contributions, winner: int, rival: int, dark: bool) -> Plo
     sums = [0.0, *(step.after for step in taken)]
     room = ROOM * ((max(sums) - min(sums)) or 1)
     writing = {"size": 14, "color": colours.TEXT[dark]}
-    figure = go.Figure(go.Waterfall(
+    bands = [  # every other block, both of its parts
+        {"type": "rect", "xref": "paper", "x0": 0, "x1": 1, "y0": place - 0.5, "y1": place + 1.5, "layer": "below",
+         "fillcolor": colours.CALM, "opacity": 0.12, "line": {"width": 0}}
+        for place in range(1, places[-2], 4)
+    ]
+    line = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": places[-1] - 0.5, "y1": places[-1] - 0.5,
+            "line": {"width": 1, "color": colours.CALM}}
+    names = {"tickvals": places, "tickfont": writing, "showgrid": False, "zeroline": False,
+             "range": [places[-1] + 0.6, -0.6]}
+    bars = go.Waterfall(
         x=[*(step.value for step in taken), shares.total], y=places, orientation="h",
         measure=[*("relative" for _ in taken), "total"],
         text=[*(with_sign(step.value) for step in taken), f"<b>{with_sign(shares.total)}</b>"],
@@ -138,21 +147,20 @@ def waterfall(shares: Contributions, winner: int, rival: int, dark: bool) -> Plo
         hovertext=[*map(told, taken), f"all together: {with_sign(shares.total, 4)}<br>"
                    f"attention {with_sign(shares.attention.sum(), 4)}<br>MLP {with_sign(shares.mlp.sum(), 4)}"],
         hoverinfo="text",
-    ))
-    for place in range(1, places[-2], 4):  # every other block, both of its parts, on a band
-        figure.add_hrect(place - 0.5, place + 1.5, fillcolor=colours.CALM, opacity=0.12, line_width=0, layer="below")
-    figure.add_hline(places[-1] - 0.5, line={"width": 1, "color": colours.CALM})
-    beside = {"x": 1, "xref": "paper", "xanchor": "right", "xshift": BESIDE, "showarrow": False, "font": writing}
-    figure.add_annotation(text="so far", y=1, yref="paper", yanchor="bottom", **beside)
-    for place, step in enumerate(taken):
-        figure.add_annotation(text=plain(step.after), y=place, **beside)
-    figure.update_xaxes(range=[min(sums) - room, max(sums) + room], zeroline=True, zerolinecolor=colours.CALM,
-                        showgrid=False, showticklabels=False)
-    figure.update_yaxes(range=[places[-1] + 0.6, -0.6], tickmode="array", tickvals=places, showgrid=False,
-                        zeroline=False, ticktext=[*map(name_of, taken), "<b>all</b>"], tickfont=writing)
+    )
+    axis_at_the_right = go.Scatter(x=[None], y=[None], yaxis="y2")  # nothing, but without it there is no such axis
+    layout = colours.layout(
+        BAR * len(places) + ABOVE, bargap=0.25, margin={"l": 8, "r": 8, "t": ABOVE, "b": 0},
+        shapes=[*bands, line], hoverlabel={"font": writing},
+        xaxis={"range": [min(sums) - room, max(sums) + room], "zeroline": True, "zerolinecolor": colours.CALM,
+               "showgrid": False, "showticklabels": False},
+        yaxis={"ticktext": [*map(name_of, taken), "<b>all</b>"], **names},
+        yaxis2={"ticktext": [*(plain(step.after) for step in taken), ""], "overlaying": "y", "side": "right", **names},
+        annotations=[{"text": "so far", "font": writing, "showarrow": False, "x": 1, "xref": "paper",
+                      "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "bottom"}],
+    )
     return PlotlyPicture(
-        colours.styled(figure, BAR * len(places) + ABOVE, bargap=0.25,
-                       margin={"l": 8, "r": BESIDE, "t": ABOVE, "b": 0}, hoverlabel={"font": writing}),
+        go.Figure([bars, axis_at_the_right], layout),
         alt=f"what each part of the model adds to the lead of {winner} over {rival}: "
             + ", ".join(f"{name_of(step)} {with_sign(step.value)}" for step in taken)
             + f"; all together {with_sign(shares.total)}",
