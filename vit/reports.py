@@ -39,7 +39,7 @@ class Validation:
     whole: bool = False
     train_loss: float | None = None  # of the epoch that has ended
     train_accuracy: float | None = None
-    mirrored_accuracy: float | None = None  # on the mirror images of the same pictures, after an epoch
+    mirrored_accuracy: float | None = None  # on mirror images of that part, whenever weights are kept
     seconds: float = 0.0
 
 
