@@ -8,9 +8,11 @@ from pathlib import Path
 
 def step_back() -> None:
     """Let the server and whoever watches go first: they need little, but at once."""
+    asked_for = os.environ.get("PATCHWISE_NICE", "")
+    nice = min(19, int(asked_for)) if asked_for.isdecimal() else 10
     with contextlib.suppress(AttributeError, OSError):  # not every system knows these
-        os.nice(10)
-        Path("/proc/self/autogroup").write_text("10")  # where Linux shares its time among sessions
+        os.nice(nice)
+        Path("/proc/self/autogroup").write_text(str(nice))  # where Linux shares its time among sessions
 
 
 def keep_memory() -> None:
