@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from vit import checkpoints, training
+from vit import checkpoints, data, training
 from vit.config import TRAINING_PRESETS, TrainConfig, ViTConfig
 from vit.reports import End, StepReport, Validating, Validation, of_kind
 from vit.training import Diverged, Examples, Training, initial_model, load_examples, train
@@ -164,6 +164,43 @@ def test_a_loss_that_is_no_number_ends_in_a_sentence():
         list(train(CONFIG, None, run))
 
 
+def test_a_validation_loss_that_is_no_number_ends_in_a_sentence_too():
+    run = Training(CONFIG, stand_in())
+    with torch.no_grad():
+        run.model.head.weight.fill_(math.inf)
+    with pytest.raises(Diverged, match=r"validation loss is no longer a number after step 0: .*smaller learning rate"):
+        list(run.validate())
+
+
+def test_mirror_images_are_judged_whenever_weights_are_kept():
+    examples = stand_in()
+    run = Training(CONFIG, examples)
+    verdicts = of_kind(list(train(CONFIG, None, run)), Validation)
+    assert [report.step for report in verdicts if report.mirrored_accuracy is not None] == [0, 5, 10, 15]
+    mirrored = data.normalise(examples.validation_images[examples.glance][:, :, ::-1])
+    with torch.inference_mode():
+        answers = run.model.eval()(mirrored).argmax(1).numpy()
+    hits = answers == examples.validation_labels[examples.glance]
+    assert verdicts[-1].mirrored_accuracy == pytest.approx(hits.mean())
+
+
+def test_no_chunk_is_larger_than_the_model_allows(monkeypatch):
+    monkeypatch.setattr(TrainConfig, "validation_chunk", 7)
+    run = Training(CONFIG, stand_in())
+    seen = []
+    monkeypatch.setattr(run.model, "forward", lambda pixels: seen.append(len(pixels)) or torch.zeros(len(pixels), 10))
+    list(run.validate())
+    assert max(seen) == 7
+    assert sum(seen) == 2 * 50  # upright and mirrored
+
+
+def test_a_step_prepares_no_picture(monkeypatch):
+    run = Training(replace(CONFIG, flips=True), stand_in())
+    assert run.batch is None
+    monkeypatch.setattr(training, "Batch", lambda *_: pytest.fail("nobody looks"))
+    run.take_step()
+
+
 def test_initialisations_differ_as_they_say():
     def spread(name):
         shape = ViTConfig(width=64, depth=1, heads=4)
@@ -181,6 +218,7 @@ def test_training_leaves_the_random_numbers_of_others_alone():
     expected = torch.rand(3)
     torch.manual_seed(5)
     reports(CONFIG)
+    reports(replace(CONFIG, model=replace(MODEL, dropout=0.3)))
     assert torch.equal(torch.rand(3), expected)
 
 

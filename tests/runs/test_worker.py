@@ -10,6 +10,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from tests.runs.conftest import wait_for
 from vit import checkpoints, runs, worker
@@ -291,3 +292,69 @@ def test_checkpoints_are_thinned_out_but_first_and_last_stay(root, monkeypatch):
     assert len(kept) <= 3
     assert kept[0] == "epoch-0000"
     assert kept[-1] == "epoch-0009"
+
+
+def test_weights_that_would_not_fit_the_limit_end_the_run_in_words_and_nothing_is_lost(root, monkeypatch):
+    config = TrainConfig(model=ViTConfig(patch_size=14, width=64, depth=2, heads=2), train_images=32, batch_size=16,
+                         epochs=15, validation_images=100)
+    folder = runs.create(config)
+    monkeypatch.setenv("PATCHWISE_RUNS_MB", "3")
+    assert worker.Worker(folder).work() == 0
+    status = runs.read_status(folder)
+    assert (status.state, status.reason) == ("failed", worker.NO_MORE_ROOM)
+    assert runs.disk_used() <= 3_000_000
+    kept = runs.get(folder.name).checkpoints
+    assert len(kept) > 3
+    for stem in kept:
+        checkpoints.load(runs.checkpoint_path(folder.name, stem))
+    told = runs.Feed(folder).read()
+    monkeypatch.setenv("PATCHWISE_RUNS_MB", "100")
+    assert worker.Worker(folder).work() == 0
+    assert state_of(folder) == "done"
+    assert f"epoch-{len(kept):04d}" in runs.get(folder.name).checkpoints  # that there had been no room for
+    again = runs.Feed(folder).read()
+    assert again[: len(told)] == told
+
+
+def test_a_run_outside_the_folder_of_runs_has_no_limit(root, monkeypatch):
+    monkeypatch.setenv("PATCHWISE_RUNS", str(root / "runs"))
+    monkeypatch.setenv("PATCHWISE_RUNS_MB", "0")
+    folder = runs.create(replace(CONFIG, epochs=1), folder=root / "elsewhere")
+    assert worker.Worker(folder).work() == 0
+    assert state_of(folder) == "done"
+
+
+@pytest.mark.parametrize("damage", [b"", b"no tensors", None])
+def test_a_state_that_cannot_be_read_fails_the_run_in_words(root, damage):
+    folder = runs.create(CONFIG)
+    if damage is None:
+        checkpoints.write_tensors(folder / "state.safetensors", {"model.x": torch.zeros(3)}, {"progress": {}})
+    else:
+        (folder / "state.safetensors").write_bytes(damage)
+    assert worker.Worker(folder).work() == 1
+    status = runs.read_status(folder)
+    assert status.state == "failed"
+    assert status.reason.startswith("state.safetensors")
+
+
+@pytest.mark.parametrize(("command", "state"), [("stop", "stopped"), ("pause", "paused")])
+def test_who_is_stopped_or_paused_before_the_first_step_takes_none(root, command, state):
+    folder = runs.create(CONFIG)
+    runs.write_control(folder, command)
+    assert worker.Worker(folder).work() == 0
+    assert state_of(folder) == state
+    assert not (folder / "metrics.jsonl").exists()
+
+
+def test_the_state_is_true_right_after_pause_and_right_after_resume(server):
+    folder = runs.create(ENDLESS)
+    server.start(folder.name)
+    wait_for(lambda: steps_of(folder))
+    for _ in range(6):
+        runs.pause(folder.name)
+        wait_for(lambda: state_of(folder) == "paused")
+        server.start(folder.name)
+        assert state_of(folder) == "running"
+        reached = steps_of(folder)[-1]
+        wait_for(lambda reached=reached: steps_of(folder)[-1] > reached)
+        assert state_of(folder) == "running"
