@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from vit import runs
 from vit.config import TRAINING_PRESETS, TrainConfig
 from vit.datasets import DATASETS
-from vit.dispatch import Dispatcher
+from vit.runs.queue import Dispatcher
 
 SOON = 20  # seconds
 

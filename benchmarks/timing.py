@@ -10,7 +10,7 @@ from statistics import median
 
 import torch
 
-from vit.worker import keep_memory
+from vit.process import keep_memory
 
 
 def parse(description: str, rounds: int) -> argparse.Namespace:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from vit.dispatch import dispatcher
+from vit.runs.queue import dispatcher
 from vit.ui import frame, parts, training_after, training_live, training_setup
 
 dispatcher().expect_a_start()

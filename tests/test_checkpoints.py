@@ -70,16 +70,16 @@ def test_half_precision_halves_the_file_and_hardly_moves_the_logits(lively, tmp_
         torch.testing.assert_close(loaded(image), model(image), rtol=0, atol=1e-2)
 
 
-def test_a_model_keeps_its_story(model, tmp_path):
+def test_a_model_keeps_its_details(model, tmp_path):
     path = tmp_path / "new" / "folder" / "model.safetensors"
     told = {"accuracy": 0.995, "recipe": ["mirrored", "no"], "by": "ö"}
     checkpoints.save(model, path, told)
-    assert checkpoints.story(path) == told
+    assert checkpoints.details(path) == told
     assert checkpoints.load(path).config == MINUTE
 
 
-def test_a_model_without_a_story_has_an_empty_one(file):
-    assert checkpoints.story(file) == {}
+def test_a_model_without_details_has_empty_ones(file):
+    assert checkpoints.details(file) == {}
 
 
 def test_any_reader_of_safetensors_can_read_our_weights(model, file):
@@ -192,6 +192,39 @@ def test_damage_in_the_header_never_ends_in_another_error(data, file):
     file.write_bytes(content)
     with contextlib.suppress(BadCheckpoint):
         checkpoints.load(file)
+
+
+# Optimizers
+
+
+@pytest.mark.parametrize("kind", [torch.optim.AdamW, torch.optim.RMSprop])
+def test_an_optimizer_goes_on_from_its_tensors_bit_for_bit(kind, tmp_path):
+    def learner():
+        torch.manual_seed(0)
+        layer = torch.nn.Linear(3, 2)
+        return layer, kind(layer.parameters(), lr=0.1)
+
+    def step(layer, optimizer):
+        optimizer.zero_grad()
+        layer(torch.ones(1, 3)).square().sum().backward()
+        optimizer.step()
+
+    first, optimizer = learner()
+    step(first, optimizer)
+    path = tmp_path / "state.safetensors"
+    checkpoints.write_tensors(path, checkpoints.pack_optimizer(optimizer) | {"model.x": torch.zeros(1)}, {})
+    second, other = learner()
+    second.load_state_dict(first.state_dict())
+    checkpoints.unpack_optimizer(other, checkpoints.read_tensors(path)[0])
+    for each in ((first, optimizer), (second, other)):
+        step(*each)
+    torch.testing.assert_close(second.state_dict(), first.state_dict(), rtol=0, atol=0)
+
+
+def test_details_that_are_no_dictionary_are_none(model, tmp_path):
+    path = tmp_path / "model.safetensors"
+    checkpoints.write_tensors(path, dict(model.state_dict()), {"story": [1, 2]})
+    assert checkpoints.details(path) == {}
 
 
 # Atomic writes

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 import torch
 
-from vit import checkpoints, training
+from vit import checkpoints, data, training
 from vit.config import TRAINING_PRESETS, TrainConfig, ViTConfig
+from vit.reports import End, StepReport, Validating, Validation, of_kind
 from vit.training import Diverged, Examples, Training, initial_model, load_examples, train
 
 MODEL = ViTConfig(patch_size=14, width=8, depth=1, heads=2)
@@ -45,6 +46,10 @@ def reports(config, start=None):
     return list(train(config, stand_in(), start))
 
 
+def told(run):
+    return [report for report in run if not isinstance(report, Validating)]
+
+
 def test_the_same_config_and_seed_give_bit_identical_metrics():
     assert reports(CONFIG) == reports(CONFIG)
 
@@ -70,8 +75,7 @@ def test_a_run_resumed_from_a_snapshot_goes_on_bit_for_bit(tmp_path, change, sto
     second = Training(config, stand_in())
     second.restore(*checkpoints.read_tensors(tmp_path / "state.safetensors"))
     after = list(train(config, None, second))
-    kept = [report for report in before + after if report["kind"] != "validating"]
-    assert kept == [report for report in undisturbed if report["kind"] != "validating"]
+    assert told(before + after) == told(undisturbed)
 
 
 def test_twins_share_initial_weights_batch_order_and_flip_draws():
@@ -101,32 +105,31 @@ def test_each_epoch_sees_every_image_once_in_a_new_order():
 
 
 def test_the_validation_report_adds_up():
-    whole = [report for report in reports(CONFIG) if report.get("whole")]
-    assert [report["step"] for report in whole] == [5, 10, 15]
+    whole = [report for report in of_kind(reports(CONFIG), Validation) if report.whole]
+    assert [report.step for report in whole] == [5, 10, 15]
     labels = stand_in().validation_labels
     for report in whole:
-        predictions = np.array(list(report["predictions"]), int)
-        assert report["images"] == len(labels) == len(predictions)
-        assert report["accuracy"] == pytest.approx((predictions == labels).mean())
-        assert np.trace(report["confusion"]) == (predictions == labels).sum()
-        assert np.sum(report["confusion"], axis=1).tolist() == np.bincount(labels).tolist()
-        assert 0 <= report["train_accuracy"] <= 1
+        predictions = np.array(list(report.predictions), int)
+        assert report.images == len(labels) == len(predictions)
+        assert report.accuracy == pytest.approx((predictions == labels).mean())
+        assert np.trace(report.confusion) == (predictions == labels).sum()
+        assert np.sum(report.confusion, axis=1).tolist() == np.bincount(labels).tolist()
+        assert 0 <= report.train_accuracy <= 1
 
 
 def test_a_glance_takes_the_same_images_each_time_and_comes_before_the_first_step():
-    verdicts = [report for report in reports(CONFIG) if report["kind"] == "validation"]
-    glances = [report for report in verdicts if "whole" not in report]
-    assert [report["step"] for report in glances] == [0, 3, 6, 9, 12]
-    assert {report["images"] for report in glances} == {50}
+    glances = [report for report in of_kind(reports(CONFIG), Validation) if not report.whole]
+    assert [report.step for report in glances] == [0, 3, 6, 9, 12]
+    assert {report.images for report in glances} == {50}
 
 
 def test_it_learns_far_beyond_guessing():
     run = reports(replace(CONFIG, epochs=30, learning_rate=1e-2, initialisation="pytorch"))
-    assert [report["accuracy"] for report in run if report["kind"] == "validation"][-1] > 0.5
+    assert of_kind(run, Validation)[-1].accuracy > 0.5
 
 
 def test_warm_up_grows_and_cosine_falls_to_nothing():
-    rates = [report["learning_rate"] for report in reports(CONFIG) if report["kind"] == "train"]
+    rates = [report.learning_rate for report in of_kind(reports(CONFIG), StepReport)]
     assert rates[:4] == pytest.approx([3e-3 * part for part in (0.25, 0.5, 0.75, 1.0)])
     assert rates[4] == pytest.approx(3e-3)
     assert all(later < earlier for earlier, later in pairwise(rates[4:]))
@@ -139,11 +142,10 @@ def test_the_article_s_recipe_halves_its_rate_on_a_plateau_and_stops_early(monke
     losses = iter([1.0] + [2.0] * 60)
     monkeypatch.setattr(training.F, "cross_entropy", worse_validation(training.F.cross_entropy, losses))
     run = reports(config)
-    rates = [report["learning_rate"] for report in run if report["kind"] == "train"]
+    rates = [report.learning_rate for report in of_kind(run, StepReport)]
     assert rates[0] == 1e-12
     assert rates[-1] == pytest.approx(0.5e-12)
-    assert run[-1] == {"kind": "end", "step": 50,
-                       "reason": "The validation loss has not improved for 9 epochs."}
+    assert run[-1] == End(step=50, reason="The validation loss has not improved for 9 epochs.")
 
 
 def worse_validation(original, losses):
@@ -160,6 +162,43 @@ def test_a_loss_that_is_no_number_ends_in_a_sentence():
         run.model.head.bias.fill_(math.nan)
     with pytest.raises(Diverged, match="smaller learning rate"):
         list(train(CONFIG, None, run))
+
+
+def test_a_validation_loss_that_is_no_number_ends_in_a_sentence_too():
+    run = Training(CONFIG, stand_in())
+    with torch.no_grad():
+        run.model.head.weight.fill_(math.inf)
+    with pytest.raises(Diverged, match=r"validation loss is no longer a number after step 0: .*smaller learning rate"):
+        list(run.validate())
+
+
+def test_mirror_images_are_judged_whenever_weights_are_kept():
+    examples = stand_in()
+    run = Training(CONFIG, examples)
+    verdicts = of_kind(list(train(CONFIG, None, run)), Validation)
+    assert [report.step for report in verdicts if report.mirrored_accuracy is not None] == [0, 5, 10, 15]
+    mirrored = data.normalise(examples.validation_images[examples.glance][:, :, ::-1])
+    with torch.inference_mode():
+        answers = run.model.eval()(mirrored).argmax(1).numpy()
+    hits = answers == examples.validation_labels[examples.glance]
+    assert verdicts[-1].mirrored_accuracy == pytest.approx(hits.mean())
+
+
+def test_no_chunk_is_larger_than_the_model_allows(monkeypatch):
+    monkeypatch.setattr(TrainConfig, "validation_chunk", 7)
+    run = Training(CONFIG, stand_in())
+    seen = []
+    monkeypatch.setattr(run.model, "forward", lambda pixels: seen.append(len(pixels)) or torch.zeros(len(pixels), 10))
+    list(run.validate())
+    assert max(seen) == 7
+    assert sum(seen) == 2 * 50  # upright and mirrored
+
+
+def test_a_step_prepares_no_picture(monkeypatch):
+    run = Training(replace(CONFIG, flips=True), stand_in())
+    assert run.batch is None
+    monkeypatch.setattr(training, "Batch", lambda *_: pytest.fail("nobody looks"))
+    run.take_step()
 
 
 def test_initialisations_differ_as_they_say():
@@ -179,6 +218,7 @@ def test_training_leaves_the_random_numbers_of_others_alone():
     expected = torch.rand(3)
     torch.manual_seed(5)
     reports(CONFIG)
+    reports(replace(CONFIG, model=replace(MODEL, dropout=0.3)))
     assert torch.equal(torch.rand(3), expected)
 
 
@@ -191,7 +231,7 @@ def test_without_a_compiler_training_goes_on_and_says_so(monkeypatch):
 
     monkeypatch.setattr(torch, "compile", no_compiler)
     run = reports(replace(CONFIG, compile=True))
-    assert "goes on without it" in run[0]["message"]
+    assert "goes on without it" in run[0].message
     assert run[1:] == reports(CONFIG)
 
 

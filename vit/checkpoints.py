@@ -1,20 +1,22 @@
-"""Models on disk: weights as safetensors, with the model's shape and story as JSON in the file's header."""
+"""Models on disk: weights as safetensors, with the model's shape and its details as JSON in the file's header."""
 
 import json
 import os
-import tempfile
+import re
 from dataclasses import asdict
 from pathlib import Path
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save as to_safetensors
+from safetensors.torch import save_file
 from torch import Tensor
 
 from vit.config import ViTConfig
+from vit.files import whole_or_not
 from vit.model import VisionTransformer
 
 ASSETS = Path(__file__).parent.parent / "assets"
+DETAILS = "story"  # what files call it
 SHIPPED = {"explorer": ASSETS / "explorer" / "explorer.safetensors"}
 
 
@@ -22,10 +24,10 @@ class BadCheckpoint(ValueError):
     """Says in one sentence why a file cannot be loaded."""
 
 
-def save(model: VisionTransformer, path: Path, story: dict | None = None, half: bool = False) -> None:
-    """Write weights, shape and story (anything JSON can hold, such as how it was trained) to one file."""
+def save(model: VisionTransformer, path: Path, details: dict | None = None, half: bool = False) -> None:
+    """Write weights, shape and details (anything JSON can hold, such as how it was trained) to one file."""
     weights = {name: value.half() if half else value for name, value in model.state_dict().items()}
-    write_tensors(path, weights, {"config": asdict(model.config), "story": story or {}})
+    write_tensors(path, weights, {"config": asdict(model.config), DETAILS: details or {}})
 
 
 def load(name_or_path: str | Path) -> VisionTransformer:
@@ -50,9 +52,13 @@ def load(name_or_path: str | Path) -> VisionTransformer:
     return model.eval().requires_grad_(False)
 
 
-def story(name_or_path: str | Path) -> dict:
+def details(name_or_path: str | Path) -> dict:
     """What the checkpoint tells of itself, without reading its weights."""
-    return read_header(resolve(name_or_path)).get("story", {})
+    found = read_header(resolve(name_or_path)).get(DETAILS)
+    return found if isinstance(found, dict) else {}
+
+
+story = details  # its name of old
 
 
 def resolve(name_or_path: str | Path) -> Path:
@@ -84,7 +90,13 @@ def check_fit(file: str, expected: dict[str, torch.Size], weights: dict[str, Ten
 def write_tensors(path: Path, tensors: dict[str, Tensor], header: dict) -> None:
     metadata = {key: json.dumps(value) for key, value in header.items()}
     contiguous = {name: value.detach().contiguous() for name, value in tensors.items()}
-    write_atomically(path, to_safetensors(contiguous, metadata))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_or_not(path) as temporary:
+        try:
+            save_file(contiguous, temporary, metadata)  # straight from where they lie, without a copy of them all
+        except SafetensorError as error:
+            number = re.search(r"os error (\d+)", str(error))  # safetensors hides what the system said in its words
+            raise OSError(int(number[1]), os.strerror(int(number[1])), str(path)) if number else error from error
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict]:
@@ -107,19 +119,26 @@ def parse_header(metadata: dict[str, str] | None) -> dict:
     return {key: json.loads(value) for key, value in (metadata or {}).items()}
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Either the whole new file or the old one: never a half, not even on a full disk."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+# Optimizers among the tensors of a file
+
+
+def pack_optimizer(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """What an optimizer remembers of each parameter, as tensors named optimizer.NUMBER.WHAT."""
+    state = optimizer.state_dict()["state"]
+    return {f"optimizer.{number}.{name}": value for number, kept in state.items() for name, value in kept.items()}
+
+
+def unpack_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
+    """Let an optimizer remember what pack_optimizer made of it; its learning rate stays. Other tensors are ignored."""
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, value in tensors.items():
+        if name.startswith("optimizer."):
+            _, number, what = name.split(".")
+            state.setdefault(int(number), {})[what] = value
+    optimizer.load_state_dict(optimizer.state_dict() | {"state": state})
+
+
+# The names of others
 
 
 def to_torchvision(model: VisionTransformer) -> dict[str, Tensor]:

@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from math import isfinite
 
-from vit.datasets import DATASETS
+from vit.datasets import DATASETS, VALIDATION_IMAGES
+
+LARGEST_WHOLE = 2**63 - 1  # that torch takes, for a seed or a size
 
 
 @dataclass(frozen=True)
@@ -20,11 +22,9 @@ class ViTConfig:
     mlp_ratio: float = 4.0
     dropout: float = 0.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("image_size", "patch_size", "channels", "classes", "width", "depth", "heads"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}.")
+            check_whole(name, getattr(self, name), least=1)
         if self.image_size % self.patch_size:
             fitting = ", ".join(str(p) for p in range(1, min(self.image_size, 1000) + 1) if self.image_size % p == 0)
             raise ValueError(
@@ -86,8 +86,16 @@ class ViTConfig:
         return embedding + self.depth * (attention + mlp + norms) + 2 * D + D * self.classes + self.classes
 
 
+def check_whole(name: str, value: object, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}.")
+    if value > LARGEST_WHOLE:
+        raise ValueError(f"{name} must be at most {LARGEST_WHOLE:,}; what was asked for has {len(str(value))} digits.")
+
+
 def is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+    """A finite number, of a size that a float can hold."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 1.7e308
 
 
 PRESETS: dict[str, ViTConfig] = {
@@ -103,7 +111,14 @@ PRESETS: dict[str, ViTConfig] = {
 OPTIMIZERS = ("adamw", "rmsprop")
 SCHEDULES = ("constant", "cosine", "plateau")
 INITIALISATIONS = ("trunc-normal", "pytorch", "pytorch-randn")
+MOST_EPOCHS = 1_000
 MOST_MEMORY = 8e9  # bytes, for one twin
+CHECKPOINTS_KEPT = 20  # of one run
+NUMBER = 4  # bytes of a float32
+PROCESS_MEMORY = 350e6  # Python, torch and what they keep for later
+FRAGMENTED = 1.4  # what is freed in small pieces is kept for the next step (vit/process.py), and not all of it fits
+LITTLE_MEMORY = 100e6
+LARGEST_CHUNK = 200  # small, so that whoever listens can step in soon
 
 
 @dataclass(frozen=True)
@@ -130,51 +145,113 @@ class TrainConfig:
     validation_images: int = 1000  # how large that part is; the end of an epoch always takes all
     compile: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self._check_numbers()
         for name, choices in (("dataset", tuple(DATASETS)), ("optimizer", OPTIMIZERS),
                               ("schedule", SCHEDULES), ("initialisation", INITIALISATIONS)):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} must be one of {', '.join(choices)}, not {getattr(self, name)!r}.")
+        for name in ("flips", "compile"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} must be true or false, not {getattr(self, name)!r}.")
         dataset = DATASETS[self.dataset]
         if (self.model.image_size, self.model.channels) != (dataset.image_size, dataset.channels):
             raise ValueError(
                 f"The images of {self.dataset} have {dataset.image_size} pixels a side and {dataset.channels} "
                 f"channels; the model reads {self.model.image_size} and {self.model.channels}."
             )
-        if self.memory > MOST_MEMORY:
-            raise ValueError(
-                f"To train this would take about {self.memory / 1e9:,.0f} GB of memory for each twin, and "
-                f"{MOST_MEMORY / 1e9:.0f} GB is the most. A smaller width, depth, MLP or batch size would do."
-            )
+        self._check_size()
 
-    def _check_numbers(self):
+    def _check_numbers(self) -> None:
         whole = {"epochs": 1, "batch_size": 1, "report_every": 1, "validate_every": 1,
                  "validation_images": 10, "warmup_steps": 0, "seed": 0}
         whole |= {name: 10 for name in ("train_images",) if getattr(self, name) is not None}
         whole |= {name: 1 for name in ("stop_patience",) if getattr(self, name) is not None}
         for name, least in whole.items():
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < least:
-                raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}.")
+            check_whole(name, getattr(self, name), least)
+        for name in ("learning_rate", "weight_decay") + (("clip_norm",) if self.clip_norm is not None else ()):
+            if not is_number(getattr(self, name)):
+                raise ValueError(f"{name} must be a number, not {getattr(self, name)!r}.")
         if not 0 < self.learning_rate <= 1:
             raise ValueError(f"learning_rate must be above 0 and at most 1, not {self.learning_rate!r}.")
         if not 0 <= self.weight_decay <= 1:
             raise ValueError(f"weight_decay must be between 0 and 1, not {self.weight_decay!r}.")
         if self.clip_norm is not None and not self.clip_norm > 0:
             raise ValueError(f"clip_norm must be above 0, or None for no clipping, not {self.clip_norm!r}.")
+        if self.epochs > MOST_EPOCHS:
+            raise ValueError(f"epochs must be at most {MOST_EPOCHS:,}, not {self.epochs:,}.")
+
+    def _check_size(self) -> None:
+        there_are = DATASETS[self.dataset].train_images
+        if self.batch_size > there_are:
+            raise ValueError(f"batch_size must be at most the {there_are:,} images that there are to learn from, "
+                             f"not {self.batch_size:,}.")
+        if self.memory > MOST_MEMORY:
+            raise ValueError(
+                f"To train this would take about {self.memory / 1e9:,.0f} GB of memory for each twin, and "
+                f"{MOST_MEMORY / 1e9:.0f} GB is the most. A smaller width, depth, MLP or batch size would do."
+            )
 
     @property
     def images_per_epoch(self) -> int:
         there_are = DATASETS[self.dataset].train_images
         return min(self.train_images or there_are, there_are)
 
+    # What a run takes, in bytes
+
     @property
     def memory(self) -> float:
-        """Roughly, in bytes: each weight with its gradient and two moments, and what a batch leaves behind."""
-        model = self.model
-        per_token = 16 * model.width + 3 * model.mlp_width + 2 * model.heads * model.tokens  # numbers, in each block
-        return 4.0 * (4 * model.parameters + self.batch_size * model.tokens * model.depth * per_token)
+        """Of one worker at its peak: 0.9 to 1.4 of the real one for nine shapes, from thin and deep to wide."""
+        moments = {"adamw": 2, "rmsprop": 1}[self.optimizer]
+        weights = (2 + moments) * NUMBER * self.model.parameters  # each with its gradient
+        judging = self.validation_chunk * self._judging_an_image
+        at_work = max(FRAGMENTED * self._batch_memory + min(judging, LITTLE_MEMORY), judging)
+        return PROCESS_MEMORY + self._data_memory + weights + at_work
+
+    @property
+    def disk(self) -> float:
+        """Of one run folder at its end, roughly: the weights that are kept, the state to go on from, the metrics."""
+        kept = min(self.epochs, CHECKPOINTS_KEPT) + 1
+        state = {"adamw": 3, "rmsprop": 2}[self.optimizer]
+        steps = self.epochs * -(-self.images_per_epoch // self.batch_size)
+        lines = 200 * steps / self.report_every
+        glances = (self.validation_images + 700) * steps / self.validate_every
+        verdicts = (VALIDATION_IMAGES + 700) * self.epochs
+        return (kept + state) * NUMBER * self.model.parameters + lines + glances + verdicts
+
+    @property
+    def validation_chunk(self) -> int:
+        """How many images are judged at a time: few enough to need no more memory than learning, or very little."""
+        room = max(self._batch_memory, LITTLE_MEMORY)
+        return max(1, min(LARGEST_CHUNK, int(room / self._judging_an_image)))
+
+    @property
+    def _data_memory(self) -> float:
+        """While a data set is loaded, it is there as it was read, and cut into its splits."""
+        dataset = DATASETS[self.dataset]
+        images = dataset.train_images + VALIDATION_IMAGES
+        return 2.0 * images * dataset.image_size**2 * dataset.channels
+
+    @property
+    def _batch_memory(self) -> float:
+        """What a forward pass leaves for the backward pass, in all blocks, and what that needs in one of them."""
+        m = self.model
+        kept = 8 * m.width + 2 * m.mlp_width + m.heads * m.tokens  # for one token in one block
+        if m.dropout:
+            kept += 2 * m.width + m.mlp_width
+        at_work = max(2 * m.heads * m.tokens, 2 * m.mlp_width) + 2 * m.width
+        # The last block works for CLS alone, but for keys and values.
+        last = 3 * m.width + (kept + at_work) / m.tokens
+        pixels = 4 * m.image_size**2 * m.channels
+        per_image = m.tokens * ((m.depth - 1) * kept + (at_work if m.depth > 1 else 0) + last) + pixels
+        return NUMBER * self.batch_size * per_image
+
+    @property
+    def _judging_an_image(self) -> float:
+        """Nothing is kept: scores and pattern of one block, or its MLP, and a few vectors for each token."""
+        m = self.model
+        at_work = max(2 * m.heads * m.tokens, 2 * m.mlp_width) + 6 * m.width
+        return NUMBER * (m.tokens * at_work + 4 * m.image_size**2 * m.channels)
 
     @classmethod
     def from_dict(cls, values: dict) -> "TrainConfig":

@@ -39,7 +39,7 @@ class Validation:
     whole: bool = False
     train_loss: float | None = None  # of the epoch that has ended
     train_accuracy: float | None = None
-    mirrored_accuracy: float | None = None  # on the mirror images of the same pictures, after an epoch
+    mirrored_accuracy: float | None = None  # on mirror images of that part, whenever weights are kept
     seconds: float = 0.0
 
 
@@ -96,9 +96,9 @@ def from_line(line: bytes) -> Report | None:
         kind = KINDS[values["kind"]]
         known = {field.name for field in fields(kind)}
         report = kind(**{name: value for name, value in values.items() if name in known})
-    except (ValueError, TypeError, KeyError):
+        return cast(Report, report) if _makes_sense(report) else None
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
         return None
-    return cast(Report, report) if _makes_sense(report) else None
 
 
 def _makes_sense(report: Any) -> bool:

@@ -1,4 +1,4 @@
-"""How a model learns: train() is a generator of metrics that knows no process, no page and no clock.
+"""How a model learns: train() is a generator of reports that knows no process, no page and no clock.
 
 Nothing is drawn from a stream that has to be carried along. The initial weights depend on the seed alone,
 the order of the images and who is mirrored on the seed and the epoch, dropout on the seed and the step.
@@ -7,8 +7,8 @@ a snapshot takes exactly the steps that it would have taken.
 """
 
 import math
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 import torch
@@ -16,11 +16,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
-from vit import data
+from vit import checkpoints, data
 from vit.config import TrainConfig
+from vit.measures import confusion
 from vit.model import VisionTransformer
+from vit.reports import End, Note, Report, StepReport, Validating, Validation
 
-VALIDATION_CHUNK = 200  # small, so that whoever listens can step in soon
 PLATEAU_FACTOR, PLATEAU_PATIENCE = 0.5, 5
 
 
@@ -116,12 +117,12 @@ class Training:
         self.examples = examples
         self.device = device
         self.model = initial_model(config).to(device)
-        self.forward: nn.Module = self.model
+        self.forward: Callable[[Tensor], Tensor] = self.model
         self.optimizer = make_optimizer(config, self.model)
         self.plateau = ReduceLROnPlateau(self.optimizer, factor=PLATEAU_FACTOR, patience=PLATEAU_PATIENCE)
         self.progress = Progress()
-        self.batch: Batch | None = None
         self._order_of_epoch = -1
+        self._learned_from: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
     def steps_per_epoch(self) -> int:
@@ -145,18 +146,19 @@ class Training:
 
     # Learning
 
-    def take_step(self) -> dict:
+    def take_step(self) -> StepReport:
         config, progress = self.config, self.progress
-        chosen, mirrored = self._draw(*divmod(progress.step, self.steps_per_epoch))
+        chosen, mirrored = self._learned_from = self._draw(*divmod(progress.step, self.steps_per_epoch))
         pixels = data.normalise(self.examples.train_images[chosen])
         if config.flips:
             pixels = data.flip(pixels, torch.from_numpy(mirrored))
         labels = torch.from_numpy(self.examples.train_labels[chosen]).to(self.device)
         self._set_learning_rate()
         self.model.train()
-        if config.model.dropout:
-            torch.manual_seed(hash_of(config.seed, progress.step))
-        logits = self.forward(pixels.to(self.device))
+        with torch.random.fork_rng(devices=[], enabled=bool(config.model.dropout)):
+            if config.model.dropout:
+                torch.manual_seed(hash_of(config.seed, progress.step))
+            logits = self.forward(pixels.to(self.device))
         loss = F.cross_entropy(logits, labels)
         self.optimizer.zero_grad()
         loss.backward()
@@ -164,27 +166,33 @@ class Training:
             nn.utils.clip_grad_norm_(self.model.parameters(), config.clip_norm)
         self.optimizer.step()
         progress.step += 1
-        return self._step_report(chosen, mirrored, loss.item(), (logits.argmax(1) == labels).sum().item())
+        return self._step_report(len(chosen), loss.item(), int((logits.argmax(1) == labels).sum()))
 
-    def _step_report(self, chosen: np.ndarray, mirrored: np.ndarray, loss: float, hits: int) -> dict:
+    def _step_report(self, images: int, loss: float, hits: int) -> StepReport:
         progress = self.progress
         if not math.isfinite(loss):
             raise Diverged(
                 f"The loss is no longer a number after step {progress.step}: "
                 "try a smaller learning rate or a longer warm-up."
             )
+        progress.epoch_loss += loss * images
+        progress.epoch_hits += hits
+        progress.epoch_images += images
+        return StepReport(
+            step=progress.step, epoch=progress.step / self.steps_per_epoch, loss=loss, accuracy=hits / images,
+            learning_rate=self.optimizer.param_groups[0]["lr"],
+        )
+
+    @property
+    def batch(self) -> Batch | None:
+        """What the last step learned from; None before there was one."""
+        if self._learned_from is None:
+            return None
+        chosen, mirrored = self._learned_from
         images = self.examples.train_images[chosen]
         seen_mirrored = mirrored & self.config.flips
         images[seen_mirrored] = images[seen_mirrored, :, ::-1]
-        self.batch = Batch(images, self.examples.train_labels[chosen], seen_mirrored)
-        progress.epoch_loss += loss * len(chosen)
-        progress.epoch_hits += hits
-        progress.epoch_images += len(chosen)
-        return {
-            "kind": "train", "step": progress.step, "epoch": progress.step / self.steps_per_epoch,
-            "loss": loss, "accuracy": hits / len(chosen),
-            "learning_rate": self.optimizer.param_groups[0]["lr"],
-        }
+        return Batch(images, self.examples.train_labels[chosen], seen_mirrored)
 
     def _draw(self, epoch: int, batch: int) -> tuple[np.ndarray, np.ndarray]:
         """Which images make up a batch, and which of them are mirrored in a run that flips."""
@@ -214,85 +222,79 @@ class Training:
         due = step % self.config.validate_every == 0 or step % self.steps_per_epoch == 0
         return due and self.progress.validated_at != step
 
-    def validate(self) -> Iterator[dict]:
+    def validate(self) -> Iterator[Validating | Validation]:
         """Look at the validation images: a part of them on the way, all of them after an epoch."""
-        progress = self.progress
-        whole = progress.step > 0 and progress.step % self.steps_per_epoch == 0
-        images, labels = self.examples.validation_images, self.examples.validation_labels
-        if not whole:
-            images, labels = images[self.examples.glance], labels[self.examples.glance]
-        logits = []
-        for start in range(0, len(labels), VALIDATION_CHUNK):
-            logits.append(self._predict(images[start : start + VALIDATION_CHUNK]))
-            yield {"kind": "validating", "step": progress.step, "done": start, "of": len(labels)}
-        report = self._judge(torch.cat(logits), labels)
-        progress.validated_at = progress.step
-        if whole:
-            report |= self._end_epoch(report["loss"])
-        yield report
+        step, examples = self.progress.step, self.examples
+        whole = step > 0 and step % self.steps_per_epoch == 0
+        glanced_at = examples.validation_images[examples.glance]
+        labels = examples.validation_labels if whole else examples.validation_labels[examples.glance]
+        logits = yield from self._predict(examples.validation_images if whole else glanced_at)
+        report = self._judge(logits, labels)
+        if whole or step == 0:  # when weights are kept
+            answers = yield from self._predict(glanced_at[:, :, ::-1])
+            hits = answers.argmax(1).numpy() == examples.validation_labels[examples.glance]
+            report = replace(report, mirrored_accuracy=float(hits.mean()))
+        self.progress.validated_at = step
+        yield self._end_epoch(report) if whole else report
 
-    def _predict(self, images: np.ndarray) -> Tensor:
-        self.model.eval()
-        with torch.inference_mode():
-            return self.model(data.normalise(images).to(self.device)).cpu()
+    def _predict(self, images: np.ndarray) -> Generator[Validating, None, Tensor]:
+        """Logits, (n, classes), in chunks that need no more memory than learning does, with a word after each."""
+        chunk, logits = self.config.validation_chunk, []
+        for start in range(0, len(images), chunk):
+            self.model.eval()
+            with torch.inference_mode():
+                logits.append(self.model(data.normalise(images[start : start + chunk]).to(self.device)).cpu())
+            yield Validating(step=self.progress.step, done=start, of=len(images))
+        return torch.cat(logits)
 
-    def _judge(self, logits: Tensor, labels: np.ndarray) -> dict:
-        predictions = logits.argmax(1).numpy()
-        classes = self.config.model.classes
-        confusion = np.bincount(labels * classes + predictions, minlength=classes**2)
-        return {
-            "kind": "validation", "step": self.progress.step,
-            "epoch": self.progress.step / self.steps_per_epoch, "images": len(labels),
-            "loss": F.cross_entropy(logits, torch.tensor(labels)).item(),
-            "accuracy": float((predictions == labels).mean()),
-            "confusion": confusion.reshape(classes, classes).tolist(),  # row: what it is, column: the answer
-            "predictions": "".join(map(str, predictions)),
-        }
+    def _judge(self, logits: Tensor, labels: np.ndarray) -> Validation:
+        step, predictions = self.progress.step, logits.argmax(1).numpy()
+        loss = F.cross_entropy(logits, torch.tensor(labels)).item()
+        if not math.isfinite(loss):
+            raise Diverged(
+                f"The validation loss is no longer a number after step {step}: "
+                "try a smaller learning rate or a longer warm-up."
+            )
+        return Validation(
+            step=step, epoch=step / self.steps_per_epoch, images=len(labels), loss=loss,
+            accuracy=float((predictions == labels).mean()),
+            confusion=confusion(labels, predictions, self.config.model.classes).tolist(),
+            predictions="".join(map(str, predictions)),
+        )
 
-    def _end_epoch(self, validation_loss: float) -> dict:
+    def _end_epoch(self, report: Validation) -> Validation:
         progress, config = self.progress, self.config
-        whole = {
-            "whole": True,
-            "train_loss": progress.epoch_loss / progress.epoch_images,
-            "train_accuracy": progress.epoch_hits / progress.epoch_images,
-        }
+        report = replace(
+            report, whole=True, train_loss=progress.epoch_loss / progress.epoch_images,
+            train_accuracy=progress.epoch_hits / progress.epoch_images,
+        )
         progress.epoch_loss, progress.epoch_hits, progress.epoch_images = 0.0, 0, 0
         if config.schedule == "plateau":
-            self.plateau.step(validation_loss)
-        if validation_loss < progress.best_loss:
-            progress.best_loss, progress.epochs_without_better = validation_loss, 0
+            self.plateau.step(report.loss)
+        if report.loss < progress.best_loss:
+            progress.best_loss, progress.epochs_without_better = report.loss, 0
         else:
             progress.epochs_without_better += 1
         if progress.step >= self.steps:
             progress.ended = f"Epochs done: all {config.epochs}."
         elif config.stop_patience and progress.epochs_without_better >= config.stop_patience:
             progress.ended = f"The validation loss has not improved for {config.stop_patience} epochs."
-        return whole
+        return report
 
     # Snapshots
 
     def snapshot(self) -> tuple[dict[str, Tensor], dict]:
         """All that is needed to go on later: tensors, and plain values for JSON."""
-        tensors = {f"model.{name}": value for name, value in self.model.state_dict().items()}
-        for number, state in self.optimizer.state_dict()["state"].items():
-            tensors |= {f"optimizer.{number}.{name}": value for name, value in state.items()}
+        weights = {f"model.{name}": value for name, value in self.model.state_dict().items()}
         self.progress.plateau = self.plateau.state_dict()
         learning_rate = self.optimizer.param_groups[0]["lr"]
-        return tensors, {"progress": asdict(self.progress), "learning_rate": learning_rate}
+        header = {"progress": asdict(self.progress), "learning_rate": learning_rate}
+        return weights | checkpoints.pack_optimizer(self.optimizer), header
 
     def restore(self, tensors: dict[str, Tensor], header: dict) -> None:
-        weights: dict[str, Tensor] = {}
-        state: dict[int, dict[str, Tensor]] = {}
-        for name, value in tensors.items():
-            part, rest = name.split(".", 1)
-            if part == "model":
-                weights[rest] = value
-            else:
-                number, key = rest.split(".")
-                state.setdefault(int(number), {})[key] = value
-        self.model.load_state_dict(weights)
-        groups = self.optimizer.state_dict()["param_groups"]
-        self.optimizer.load_state_dict({"state": state, "param_groups": groups})
+        ours = {name: value for name, value in tensors.items() if name.startswith("model.")}
+        self.model.load_state_dict({name.removeprefix("model."): value for name, value in ours.items()})
+        checkpoints.unpack_optimizer(self.optimizer, tensors)
         for group in self.optimizer.param_groups:
             group["lr"] = header["learning_rate"]
         self.progress = Progress(**header["progress"])
@@ -301,23 +303,23 @@ class Training:
 
 def train(
     config: TrainConfig, examples: Examples | None = None, training: Training | None = None
-) -> Iterator[dict]:
-    """Metrics, as dicts with a `kind`, from where `training` stands to the end of the run.
+) -> Iterator[Report | Validating]:
+    """Reports from where `training` stands to the end of the run.
 
-    `train` after each step, `validating` while the model is being judged, `validation` with the verdict
-    (`whole` after an epoch), `note` for what is worth a sentence, and `end` with the reason.
+    A StepReport after each step, Validating while the model is being judged, a Validation with the verdict
+    (`whole` after an epoch), a Note for what is worth a sentence, and an End with the reason.
     """
     training = training or Training(config, examples or load_examples(config), pick_device())
     if config.compile:
         note = training.compile()
         if note:
-            yield {"kind": "note", "step": training.progress.step, "message": note}
+            yield Note(step=training.progress.step, message=note)
     while not training.progress.ended:
         if training.validation_due():
             yield from training.validate()
         else:
             yield training.take_step()
-    yield {"kind": "end", "step": training.progress.step, "reason": training.progress.ended}
+    yield End(step=training.progress.step, reason=training.progress.ended)
 
 
 def hash_of(seed: int, number: int) -> int:

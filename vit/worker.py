@@ -7,9 +7,6 @@ Ctrl-C saves, and the same command goes on.
 
 import argparse
 import contextlib
-import ctypes
-import errno
-import io
 import json
 import os
 import signal
@@ -18,13 +15,18 @@ import time
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
-import numpy as np
 import torch
+from tqdm import tqdm
 
 from vit import checkpoints, data, runs
-from vit.config import TRAINING_PRESETS, TrainConfig, ViTConfig
+from vit.checkpoints import BadCheckpoint
+from vit.config import CHECKPOINTS_KEPT, NUMBER, TRAINING_PRESETS, TrainConfig, ViTConfig
 from vit.data import DataUnavailable
 from vit.datasets import DATASETS
+from vit.files import NO_ROOM, why, write_atomically
+from vit.process import keep_memory, step_back
+from vit.reports import End, Note, Report, StepReport, Validating, Validation, at, to_line
+from vit.runs import ShownBatch
 from vit.training import Diverged, Training, load_examples, pick_device, train
 
 SAVE_EVERY = 5  # seconds; less often where saving takes long
@@ -32,8 +34,10 @@ SHOW_BATCH_EVERY = 0.4
 LISTEN_EVERY = 0.05
 TELL_OF_DOWNLOAD_EVERY = 0.5
 IDLE_WHEN_PAUSED = 60  # then a pausing worker makes room
-CHECKPOINTS_KEPT = 20
 BATCH_SHOWN = 32
+A_LITTLE = 65_536  # bytes: not worth counting all runs for
+NO_MORE_ROOM = "The runs here take all the room that they may. Delete old ones, and resume: nothing is lost."
+BEFORE_IT_BEGAN = {"stop": "stopped", "pause": "paused"}
 RESERVE = 32_768  # bytes set aside, so that even on a full disk the status can be told
 
 
@@ -50,7 +54,7 @@ class Worker:
         self.run = runs.read_run(folder)
         self.folder = folder
         self.server = Server(heartbeat) if heartbeat else None
-        self.progress_line = ProgressLine() if progress else None
+        self.progress_bar = ProgressBar() if progress else None
         self.asked_to_end = False
         self.window = Window()
         self.seconds = 0.0
@@ -62,24 +66,28 @@ class Worker:
         reserve = self.folder / ".reserve"
         try:
             reserve.write_bytes(os.urandom(RESERVE))
-            if runs.read_control(self.folder) == "stop":
-                raise Leave("stopped")
-            runs.write_status(self.folder, "running")
+            command = runs.read_control(self.folder)
+            if command in BEFORE_IT_BEGAN:
+                raise Leave(BEFORE_IT_BEGAN[command])
+            self._say("running")
             self._train()
         except Leave as leave:
-            runs.write_status(self.folder, leave.state, leave.reason)
+            self._say(leave.state, leave.reason)
             return 0
         except Exception as error:
             reserve.unlink(missing_ok=True)
-            runs.write_status(self.folder, "failed", in_a_sentence(error))
-            if not isinstance(error, (Diverged, DataUnavailable, OSError)):
+            self._say("failed", in_a_sentence(error))
+            if not isinstance(error, (Diverged, DataUnavailable, BadCheckpoint, OSError)):
                 raise
             return 1
         finally:
             reserve.unlink(missing_ok=True)
-            if self.progress_line:
-                self.progress_line.close()
+            if self.progress_bar:
+                self.progress_bar.close()
         return 0
+
+    def _say(self, state: str, reason: str = "") -> None:
+        runs.write_status(self.folder, state, reason, self.server.name if self.server else "")
 
     def _train(self) -> None:
         torch.set_num_threads(self.run.threads)
@@ -89,11 +97,12 @@ class Worker:
         self.training = Training(config, load_examples(config), pick_device())
         self._restore()
         with (self.folder / "metrics.jsonl").open("ab") as self.metrics:
+            self._keep_what_is_missing()
             self._clock = time.monotonic()
             for report in train(config, training=self.training):
                 self._tick()
                 self._keep(report)
-                self._listen(at_once=report["kind"] == "validation")
+                self._listen(at_once=isinstance(report, Validation))
 
     def _download(self, dataset: str) -> None:
         told_at = 0.0
@@ -102,12 +111,11 @@ class Worker:
             nonlocal told_at
             if time.monotonic() - told_at > TELL_OF_DOWNLOAD_EVERY:
                 told_at = time.monotonic()
-                all_of_it = f" of {expected / 1e6:,.1f}" if expected else ""
-                runs.write_status(self.folder, "running",
-                                  f"{DATASETS[dataset].title} is being downloaded: {received / 1e6:,.1f}{all_of_it} MB")
+                title, all_of_it = DATASETS[dataset].title, f" of {expected / 1e6:,.1f}" if expected else ""
+                self._say("running", f"{title} is being downloaded: {received / 1e6:,.1f}{all_of_it} MB")
 
         data.download(dataset, tell)
-        runs.write_status(self.folder, "running")
+        self._say("running")
 
     # Writing what happens
 
@@ -116,50 +124,60 @@ class Worker:
         self.seconds += now - self._clock
         self._clock = now
 
-    def _keep(self, report: dict) -> None:
-        kind = report["kind"]
-        if kind == "train":
+    def _keep(self, report: Report | Validating) -> None:
+        if isinstance(report, StepReport):
             self.window.add(report)
-            if report["step"] % self.run.config.report_every == 0:
-                self._write(self.window.line(report, self.seconds, self.run.config.batch_size))
+            if report.step % self.run.config.report_every == 0:
+                self._write(self.window.mean(report, self.seconds, self.run.config.batch_size))
                 self.window = Window(since=self.seconds)
             if time.monotonic() - self._showed_at > SHOW_BATCH_EVERY:
                 self._show_batch()
-        elif kind in ("validation", "note"):
-            self._write(report | {"seconds": round(self.seconds, 3)})
-        if report.get("whole") or (kind == "validation" and report["step"] == 0):
-            self._keep_checkpoint(report)
-        if kind == "end":
-            self._write(report | {"seconds": round(self.seconds, 3)})
+        elif isinstance(report, Validation):
+            self._write(at(report, self.seconds))
+            if report.whole or report.step == 0:
+                self._keep_checkpoint(report)
+        elif isinstance(report, Note):
+            self._write(at(report, self.seconds))
+        elif isinstance(report, End):
+            self._write(at(report, self.seconds))
             self._save_state()
-            raise Leave("done", report["reason"])
+            raise Leave("done", report.reason)
 
-    def _write(self, line: dict) -> None:
-        self.metrics.write(json.dumps(line).encode() + b"\n")
+    def _write(self, report: Report) -> None:
+        self.metrics.write(to_line(report))
         self.metrics.flush()
-        if self.progress_line:
-            self.progress_line.show(line, self.training.steps)
+        if self.progress_bar:
+            self.progress_bar.show(report, self.training.steps, self.run.config.batch_size)
 
     def _show_batch(self) -> None:
-        batch = self.training.batch
-        content = io.BytesIO()
-        np.savez(content, step=self.training.progress.step, images=batch.images[:BATCH_SHOWN],
-                 mirrored=batch.mirrored[:BATCH_SHOWN])
-        fresh = self.folder / ".batch.npz"
-        fresh.write_bytes(content.getvalue())
-        os.replace(fresh, self.folder / "batch.npz")
-        self._showed_at = time.monotonic()
+        if batch := self.training.batch:
+            shown = slice(BATCH_SHOWN)
+            step = self.training.progress.step
+            runs.write_batch(self.folder, ShownBatch(step, batch.images[shown], batch.mirrored[shown]))
+            self._showed_at = time.monotonic()
 
-    def _keep_checkpoint(self, report: dict) -> None:
-        epoch = round(report["epoch"])
-        story = {"run": self.run.id, "epoch": epoch, "step": report["step"], "flips": self.run.config.flips,
-                 "dataset": self.run.config.dataset, "validation_accuracy": report["accuracy"]}
+    def _keep_checkpoint(self, report: Validation) -> None:
+        config, epoch = self.run.config, round(report.epoch)
+        if not self._has_room(NUMBER * config.model.parameters):
+            self._save_state()  # so that nothing of what was learned is lost
+            raise Leave("failed", NO_MORE_ROOM)
+        details = {"run": self.run.id, "epoch": epoch, "step": report.step, "flips": config.flips,
+                   "dataset": config.dataset, "validation_accuracy": report.accuracy,
+                   "mirrored_accuracy": report.mirrored_accuracy}
         folder = self.folder / "checkpoints"
-        checkpoints.save(self.training.model, folder / f"epoch-{epoch:04d}.safetensors", story)
+        checkpoints.save(self.training.model, folder / f"epoch-{epoch:04d}.safetensors", details)
         kept = sorted(folder.glob("epoch-*.safetensors"))
         if len(kept) > CHECKPOINTS_KEPT:
             for path in kept[1:-1:2]:  # every second one goes, never the first or the last
                 path.unlink()
+
+    def _keep_what_is_missing(self) -> None:
+        """The weights that there was no room for when the run ended."""
+        verdict = runs.last_verdict(self.folder)
+        if verdict and verdict.whole and verdict.step == self.training.progress.step:
+            stems = runs.read_run(self.folder).checkpoints
+            if f"epoch-{round(verdict.epoch):04d}" not in stems:
+                self._keep_checkpoint(verdict)
 
     def _save_state(self) -> None:
         start = time.monotonic()
@@ -167,22 +185,36 @@ class Worker:
         tensors, header = self.training.snapshot()
         header["worker"] = {"metrics_bytes": self.metrics.tell(), "seconds": self.seconds,
                             "window": vars(self.window)}
-        checkpoints.write_tensors(self.folder / "state.safetensors", tensors, header)
+        state = self.folder / "state.safetensors"
+        before = state.stat().st_size if state.exists() else 0
+        if not self._has_room(sum(value.nbytes for value in tensors.values()) - before):
+            raise Leave("failed", NO_MORE_ROOM)
+        checkpoints.write_tensors(state, tensors, header)
         self._saved_at = time.monotonic()
         self._saving_took = self._saved_at - start
+
+    def _has_room(self, more: int) -> bool:
+        """May the runs on this server take so many bytes more? A run that lies elsewhere is its owner's affair."""
+        root = runs.root().resolve()
+        if more <= A_LITTLE or self.folder.resolve().parent != root:
+            return True
+        return runs.disk_used(root) + more <= runs.disk_limit()
 
     def _restore(self) -> None:
         state, metrics = self.folder / "state.safetensors", self.folder / "metrics.jsonl"
         length = 0
         if state.exists():
             tensors, header = checkpoints.read_tensors(state)
-            self.training.restore(tensors, header)
-            length = header["worker"]["metrics_bytes"]
-            self.seconds = header["worker"]["seconds"]
-            self.window = Window(**header["worker"]["window"])
+            try:
+                self.training.restore(tensors, header)
+                length = header["worker"]["metrics_bytes"]
+                self.seconds = header["worker"]["seconds"]
+                self.window = Window(**header["worker"]["window"])
+            except (KeyError, TypeError, ValueError, RuntimeError) as error:
+                raise BadCheckpoint(f"state.safetensors does not fit this run: {error}") from error
         # What came after the state was saved is about to be computed again. A new file tells readers.
         known = metrics.read_bytes()[:length] if metrics.exists() else b""
-        checkpoints.write_atomically(metrics, known)
+        write_atomically(metrics, known)
 
     # Doing what is asked
 
@@ -199,12 +231,12 @@ class Worker:
         if command == "pause":
             runs.write_control(self.folder, "pause")  # "until epoch 3" is done once it is reached
             self._save_state()
-            runs.write_status(self.folder, "paused")
+            self._say("paused")
             self._idle()
-            runs.write_status(self.folder, "running")
+            self._say("running")
             self._clock = time.monotonic()
         elif command == "stop":
-            runs.write_status(self.folder, "stopping")
+            self._say("stopping")
             self._save_state()
             raise Leave("stopped")
         elif self.asked_to_end or (self.server and self.server.is_gone()):
@@ -242,17 +274,15 @@ class Window:
     loss: float = 0.0
     accuracy: float = 0.0
 
-    def add(self, report: dict) -> None:
+    def add(self, report: StepReport) -> None:
         self.steps += 1
-        self.loss += report["loss"]
-        self.accuracy += report["accuracy"]
+        self.loss += report.loss
+        self.accuracy += report.accuracy
 
-    def line(self, report: dict, seconds: float, batch_size: int) -> dict:
-        return report | {
-            "loss": self.loss / self.steps, "accuracy": self.accuracy / self.steps,
-            "seconds": round(seconds, 3),
-            "images_per_second": round(self.steps * batch_size / max(seconds - self.since, 1e-6), 1),
-        }
+    def mean(self, last: StepReport, seconds: float, batch_size: int) -> StepReport:
+        speed = self.steps * batch_size / max(seconds - self.since, 1e-6)
+        return at(replace(last, loss=self.loss / self.steps, accuracy=self.accuracy / self.steps,
+                          images_per_second=round(speed, 1)), seconds)
 
 
 class Server:
@@ -260,6 +290,7 @@ class Server:
 
     def __init__(self, heartbeat: Path):
         self.heartbeat = heartbeat
+        self.name = heartbeat.name
         self.parent = os.getppid()
         self._last = (self._beat(), time.monotonic())
 
@@ -278,34 +309,34 @@ class Server:
         return silent or beat < 0 or os.getppid() != self.parent
 
 
-class ProgressLine:
+class ProgressBar:
     """One line in the terminal that tells how far the run is."""
 
-    def __init__(self):
+    def __init__(self) -> None:
+        self.bar: tqdm | None = None
         self.validation = ""
-        self.start: tuple[int, float] | None = None
 
-    def show(self, line: dict, steps: int) -> None:
-        if line["kind"] == "validation":
-            self.validation = f"validation {line['accuracy']:.2%}  "
-        elif line["kind"] == "train":
-            self.start = self.start or (line["step"], time.monotonic())
-            done, spent = line["step"] - self.start[0], time.monotonic() - self.start[1]
-            left = (steps - line["step"]) * spent / done if done else 0
-            bar = "#" * round(24 * line["step"] / steps)
-            print(f"\r[{bar:<24}] {line['step'] / steps:4.0%}  epoch {line['epoch']:.2f}  "
-                  f"loss {line['loss']:.4f}  {self.validation}{line['images_per_second']:,.0f} images/s  "
-                  f"{left / 60:.1f} min left  ", end="", flush=True)
-        elif line["kind"] == "note":
-            print(line["message"])
+    def show(self, report: Report, steps: int, batch_size: int) -> None:
+        if isinstance(report, Validation):
+            self.validation = f"validation {report.accuracy:.2%}"
+        elif isinstance(report, Note):
+            tqdm.write(report.message)
+        elif isinstance(report, StepReport):
+            if self.bar is None:
+                self.bar = tqdm(total=steps * batch_size, initial=report.step * batch_size, unit=" images",
+                                unit_scale=True, file=sys.stdout)
+            self.bar.set_postfix_str(f"epoch {report.epoch:.2f}, loss {report.loss:.4f}, {self.validation}", False)
+            self.bar.update(report.step * batch_size - self.bar.n)
 
     def close(self) -> None:
-        print()
+        if self.bar:
+            self.bar.close()
 
 
 def in_a_sentence(error: Exception) -> str:
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return "The disk is full. Make room, perhaps by deleting old runs, and resume: little is lost."
+    if isinstance(error, OSError):
+        full = "The disk is full. Make room, perhaps by deleting old runs, and resume: little is lost."
+        return full if error.errno in NO_ROOM else why(error)
     return str(error) or type(error).__name__
 
 
@@ -343,22 +374,6 @@ def wait_for_a_run() -> Path | None:
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
     return folder
-
-
-def step_back() -> None:
-    """Let the server and whoever watches go first: they need little, but at once."""
-    with contextlib.suppress(AttributeError, OSError):  # not every system knows these
-        os.nice(10)
-        Path("/proc/self/autogroup").write_text("10")  # where Linux shares its time among sessions
-
-
-def keep_memory() -> None:
-    """Have the C library keep what a step frees: the next step needs as much, and fresh pages cost their clearing."""
-    MMAP_THRESHOLD, TRIM_THRESHOLD = -3, -1  # glibc's numbers for these
-    with contextlib.suppress(AttributeError, OSError, TypeError):  # other libraries have no mallopt
-        mallopt = ctypes.CDLL(None).mallopt
-        mallopt(MMAP_THRESHOLD, 2**25)  # its largest
-        mallopt(TRIM_THRESHOLD, 2**31 - 1)
 
 
 def warm_up() -> None:
@@ -403,9 +418,9 @@ def main() -> int:
             signal.signal(name, lambda *_: setattr(worker, "asked_to_end", True))
         code = worker.work()
     if not arguments.heartbeat:
-        state, reason, _ = runs.read_status(folder)
+        status = runs.read_status(folder)
         with contextlib.suppress(BrokenPipeError):
-            print(f"{state.capitalize()}. {reason}")
+            print(f"{status.state.capitalize()}. {status.reason}")
     return code
 
 

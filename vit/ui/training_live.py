@@ -15,8 +15,8 @@ from vit.charts.numbers import duration, with_sign
 from vit.charts.runs import AXES, COLOURS, NAMES, Line
 from vit.config import TrainConfig
 from vit.datasets import DATASETS
-from vit.dispatch import dispatcher
 from vit.runs import Run
+from vit.runs.queue import dispatcher
 from vit.ui import training_chart
 
 TICK = 0.5  # seconds

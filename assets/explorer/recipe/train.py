@@ -21,7 +21,7 @@ from assets.explorer.recipe.teacher import opinion, teacher
 from vit import checkpoints, data
 from vit.config import PRESETS
 from vit.model import VisionTransformer
-from vit.worker import keep_memory
+from vit.process import keep_memory
 
 SEED = 0
 ALL = PRESETS["article"].patches

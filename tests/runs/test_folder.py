@@ -1,6 +1,5 @@
 """Run folders: what readers make of them, whatever state they are in."""
 
-import json
 import os
 import time
 from dataclasses import replace
@@ -13,10 +12,11 @@ from vit.config import TRAINING_PRESETS, TrainConfig, ViTConfig
 CONFIG = TrainConfig(model=ViTConfig(patch_size=14, width=8, depth=1, heads=2), train_images=200, epochs=2)
 
 
-@pytest.fixture(autouse=True)
-def root(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATCHWISE_RUNS", str(tmp_path))
-    return tmp_path
+def beat(server):
+    heartbeat = runs.heartbeat_of(server)
+    heartbeat.parent.mkdir(exist_ok=True)
+    heartbeat.touch()
+    return heartbeat
 
 
 def test_twins_differ_in_flipping_alone():
@@ -47,38 +47,20 @@ def test_a_checkpoint_path_is_only_given_for_a_file_that_is_there(root):
 def test_the_list_passes_over_what_is_no_run(root):
     good = runs.create(CONFIG)
     (root / "not-a-run").mkdir()
-    (root / "broken").mkdir()
-    (root / "broken" / "config.json").write_text("{")
-    (root / "older-version").mkdir()
-    (root / "older-version" / "config.json").write_text(json.dumps({"train": {"model": {"size": 3}}}))
+    (root / ".hidden").mkdir()
+    (root / "a-file").touch()
     assert [run.id for run in runs.list_runs()] == [good.name]
+    assert runs.unreadable() == []
 
 
-def test_metrics_are_read_as_they_grow_and_a_half_line_waits(root):
-    path = root / "metrics.jsonl"
-    feed = runs.Feed(root)
-    assert feed.read() == []
-    path.write_text('{"step": 1}\n{"step": 2}\n{"st')
-    assert [line["step"] for line in feed.read()] == [1, 2]
-    with path.open("a") as file:
-        file.write('ep": 3}\n')
-    assert [line["step"] for line in feed.read()] == [1, 2, 3]
-
-
-def test_a_line_cut_short_by_a_crash_is_passed_over(root):
-    (root / "metrics.jsonl").write_text('{"step": 1}\n{"step": 2, "lo\n{"step": 3}\n')
-    assert [line["step"] for line in runs.Feed(root).read()] == [1, 3]
-
-
-def test_metrics_that_a_resumed_run_rewrote_are_read_again(root):
-    path = root / "metrics.jsonl"
-    path.write_text('{"step": 1}\n{"step": 2}\n')
-    feed = runs.Feed(root)
-    feed.read()
-    fresh = root / "fresh"
-    fresh.write_text('{"step": 1}\n{"step": 20}\n{"step": 30}\n')
-    os.replace(fresh, path)
-    assert [line["step"] for line in feed.read()] == [1, 20, 30]
+def test_a_file_of_the_same_name_has_another_fingerprint(root):
+    path = root / "file"
+    path.write_bytes(b"first")
+    first = runs.fingerprint(path)
+    assert runs.fingerprint(path) == first
+    path.unlink()
+    path.write_bytes(b"other")
+    assert runs.fingerprint(path) != first
 
 
 def test_a_running_run_without_a_worker_is_interrupted(root):
@@ -95,9 +77,7 @@ def test_a_running_run_without_a_worker_is_interrupted(root):
 
 def test_a_queued_run_is_interrupted_when_its_server_is_gone(root):
     folder = runs.create(CONFIG)
-    heartbeat = runs.heartbeat_of("server")
-    heartbeat.parent.mkdir()
-    heartbeat.touch()
+    heartbeat = beat("server")
     runs.resume(folder.name, "server")
     assert runs.read_run(folder).state == "queued"
     os.utime(heartbeat, (time.time() - 60,) * 2)
@@ -113,9 +93,7 @@ def test_only_one_worker_holds_a_folder(root):
 
 
 def test_the_place_in_the_queue_counts_those_before(root):
-    heartbeat = runs.heartbeat_of("server")
-    heartbeat.parent.mkdir()
-    heartbeat.touch()
+    beat("server")
     queued = []
     for number in range(3):
         folder = runs.create(CONFIG, pair_id=f"pair-{number}")
@@ -132,29 +110,28 @@ def test_deleting_removes_the_folder_and_nothing_else(root):
     assert [run.id for run in runs.list_runs()] == [kept.id]
 
 
-def test_over_the_disk_limit_no_run_is_made_and_none_is_lost(root, monkeypatch):
+def test_a_run_that_trains_or_waits_is_not_deleted_by_accident(root):
     folder = runs.create(CONFIG)
-    (folder / "large").write_bytes(bytes(2_000_000))
-    monkeypatch.setenv("PATCHWISE_RUNS_MB", "1")
-    with pytest.raises(runs.RunError, match="Delete old runs"):
-        runs.create_twins(CONFIG)
-    assert len(runs.list_runs()) == 1
+    with runs.locked(folder):
+        runs.write_status(folder, "running")
+        with pytest.raises(runs.RunError, match="Stop it first"):
+            runs.delete(folder.name)
+        assert runs.read_control(folder) == "run"
+    beat("server")
+    runs.resume(folder.name, "server")
+    with pytest.raises(runs.RunError, match="Stop it first"):
+        runs.delete(folder.name)
+    runs.delete(folder.name, even_if_active=True)
+    assert not folder.exists()
 
 
-def test_an_unreadable_status_is_told_not_raised(root):
+def test_no_write_brings_a_deleted_folder_back(root):
     folder = runs.create(CONFIG)
-    (folder / "status.json").write_text("{")
-    assert runs.read_run(folder).state == "interrupted"
-
-
-def test_the_number_of_workers_can_be_set(monkeypatch):
-    monkeypatch.setenv("PATCHWISE_WORKERS", "7")
-    assert runs.max_workers() == 7
-    monkeypatch.delenv("PATCHWISE_WORKERS")
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    assert (runs.max_workers(), runs.fair_threads()) == (2, 1)
-    monkeypatch.setattr(os, "cpu_count", lambda: 16)
-    assert runs.max_workers() * runs.fair_threads() <= 16
+    runs.delete(folder.name)
+    for write in (runs.write_control, runs.write_status):
+        with pytest.raises(FileNotFoundError):
+            write(folder, "stop")
+    assert not folder.exists()
 
 
 def test_presets_make_runs():

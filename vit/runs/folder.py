@@ -1,0 +1,397 @@
+"""Run folders on disk: what is in them, and what may be asked of them.
+
+One training run is one folder: config.json, metrics.jsonl, status.json, checkpoints/ and the state to go on
+from. Its worker writes, everybody else reads; whoever wants something of the worker writes the control file.
+"""
+
+import contextlib
+import json
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import IO, Any
+
+import vit.runs.limits as limits
+from vit.config import TrainConfig
+from vit.files import why, write_atomically
+from vit.runs.limits import RunError
+from vit.runs.metrics import feed
+from vit.runs.state import ACTIVE, MAY_WAIT, RESUMABLE, STATES, Facts, state_of
+
+PROJECT = Path(__file__).parent.parent.parent
+RUN_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
+CHECKPOINT = re.compile(r"epoch-\d{4}")
+SERVER_GONE_AFTER = 10  # seconds without a heartbeat
+END_OF_TIME = 253_402_300_799  # the last second of the year 9999: calendars go no further
+
+
+class Unreadable(ValueError):
+    """Says in one sentence why a folder is no run that can be shown."""
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a run stands, by all that can be seen of it."""
+
+    state: str  # queued, running, paused, stopping, done, stopped, failed or interrupted
+    reason: str
+    since: float
+    server: str  # that looks after its worker
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run folder as it stands now."""
+
+    id: str
+    folder: Path
+    pair: str  # what twins have in common
+    preset: str
+    created: float
+    threads: int
+    config: TrainConfig
+    state: str
+    reason: str
+    since: float
+
+    @property
+    def active(self) -> bool:
+        return self.state in ACTIVE
+
+    @property
+    def resumable(self) -> bool:
+        return self.state in RESUMABLE
+
+    @property
+    def checkpoints(self) -> list[str]:
+        """Names of the epochs whose weights are kept, first to last."""
+        found = (path.stem for path in (self.folder / "checkpoints").glob("epoch-*.safetensors"))
+        return sorted(stem for stem in found if CHECKPOINT.fullmatch(stem))
+
+
+# Where runs live
+
+
+def root() -> Path:
+    return Path(os.environ.get("PATCHWISE_RUNS") or PROJECT / "runs")
+
+
+def folder_of(run_id: str) -> Path:
+    """The folder of a run, for names that can only mean a folder right under the root."""
+    if not RUN_ID.fullmatch(run_id) or not (root() / run_id / "config.json").is_file():
+        raise FileNotFoundError(f"There is no run {run_id[:80]!r}; it may have been deleted.")
+    return root() / run_id
+
+
+def checkpoint_path(run_id: str, stem: str) -> Path:
+    if not CHECKPOINT.fullmatch(stem):
+        raise FileNotFoundError(f"There is no checkpoint {stem[:80]!r}; names are like epoch-0001.")
+    path = folder_of(run_id) / "checkpoints" / f"{stem}.safetensors"
+    if not path.is_file():
+        raise FileNotFoundError(f"Run {run_id} has no checkpoint {stem} any more.")
+    return path
+
+
+def fingerprint(path: Path) -> str:
+    """Another one for each file that ever had this name: what is kept of a file's content goes by this."""
+    found = path.stat()
+    return f"{found.st_ino}-{found.st_mtime_ns}-{found.st_size}"
+
+
+# Reading them
+
+
+def get(run_id: str) -> Run:
+    return read_run(folder_of(run_id))
+
+
+def list_runs() -> list[Run]:
+    """All runs that can be read, newest first."""
+    return _everything()[0]
+
+
+def unreadable() -> list[tuple[str, str]]:
+    """Folders that hold no run that can be shown, by name, each with a sentence that says why."""
+    return _everything()[1]
+
+
+def _everything() -> tuple[list[Run], list[tuple[str, str]]]:
+    found, damaged = [], []
+    for folder in _folders():
+        try:
+            found.append(read_run(folder))
+        except Unreadable as error:
+            damaged.append((folder.name, str(error)))
+        except FileNotFoundError:  # deleted while we look
+            continue
+    found.sort(key=lambda run: (run.created, run.id), reverse=True)
+    return found, sorted(damaged)
+
+
+def _folders(beginning: str = "") -> list[Path]:
+    """What has the name of a run and the files of one, or some of them."""
+    try:
+        with os.scandir(root()) as entries:
+            names = [entry.name for entry in entries if entry.name.startswith(beginning)]
+    except OSError:
+        return []
+    folders = [root() / name for name in names if RUN_ID.fullmatch(name)]
+    return [folder for folder in folders if any((folder / file).exists() for file in ("config.json", "status.json"))]
+
+
+def pair(pair_id: str) -> list[Run]:
+    """The twins of a pair, the one without flips first."""
+    if not RUN_ID.fullmatch(pair_id):
+        return []
+    twins = []
+    for folder in _folders(pair_id):
+        with contextlib.suppress(Unreadable, FileNotFoundError):
+            twins.append(read_run(folder))
+    return sorted((run for run in twins if run.pair == pair_id), key=lambda run: run.config.flips)
+
+
+def read_run(folder: Path) -> Run:
+    """The run in a folder. Raises Unreadable with a sentence, or FileNotFoundError if nothing is there."""
+    try:
+        recorded = json.loads((folder / "config.json").read_bytes())
+        pair_id, preset, created, threads = (recorded[name] for name in ("pair", "preset", "created", "threads"))
+        config = TrainConfig.from_dict(recorded["train"])
+    except FileNotFoundError as error:
+        if not folder.is_dir():
+            raise
+        raise Unreadable("It has no config.json: perhaps it was only half deleted.") from error
+    except OSError as error:
+        raise Unreadable(f"Its config.json cannot be read. {why(error)}") from error
+    except KeyError as error:
+        raise Unreadable(f"Its config.json does not tell its {error.args[0]}.") from error
+    except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise Unreadable(f"Its config.json cannot be used: {error}") from error
+    _check("pair", pair_id, isinstance(pair_id, str) and RUN_ID.fullmatch(pair_id) is not None)
+    _check("preset", preset, isinstance(preset, str))
+    _check("created", created, _is_number(created) and 0 <= created <= END_OF_TIME)
+    _check("threads", threads, isinstance(threads, int) and not isinstance(threads, bool) and 1 <= threads <= 1024)
+    status = read_status(folder)
+    return Run(folder.name, folder, pair_id, preset, float(created), threads, config,
+               status.state, status.reason, status.since)
+
+
+def _check(name: str, value: object, good: bool) -> None:
+    if not good:
+        raise Unreadable(f"Its config.json cannot be used: {name} is {str(value)[:40]!r}.")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+# Making and removing them
+
+
+def create(config: TrainConfig, preset: str = "", pair_id: str = "", folder: Path | None = None,
+           threads: int | None = None) -> Path:
+    """A new run folder, waiting to be resumed for the first time: a whole one, or none."""
+    pair_id = pair_id or new_pair_id()
+    folder = folder or root() / f"{pair_id}-{'flips' if config.flips else 'plain'}"
+    recorded = {"train": asdict(config), "preset": preset, "pair": pair_id, "created": time.time(),
+                "threads": threads or limits.fair_threads()}
+    was_there = folder.exists()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_status(folder, "stopped", "Not started yet.")
+        write_atomically(folder / "config.json", json.dumps(recorded, indent=1).encode())
+    except OSError:
+        if not was_there:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return folder
+
+
+def create_twins(config: TrainConfig, preset: str = "") -> str:
+    """Two run folders that differ in flipping alone; returns what their names have in common."""
+    limits.check_queue(len(waiting_pairs()))
+    limits.check_memory(2 * config.memory)
+    limits.check_disk(root(), 2 * config.disk)
+    pair_id, made = new_pair_id(), []
+    try:
+        for flips in (False, True):
+            made.append(create(replace(config, flips=flips), preset, pair_id))
+    except OSError as error:
+        for folder in made:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise RunError(f"The run could not be started. {why(error)}") from error
+    return pair_id
+
+
+def new_pair_id() -> str:
+    return f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+
+
+def delete(run_id: str, even_if_active: bool = False) -> None:
+    """Remove the folder with all that is in it; one whose run trains or waits only if told to."""
+    folder = root() / run_id
+    if not RUN_ID.fullmatch(run_id) or folder not in _folders(run_id):
+        raise FileNotFoundError(f"There is no run {run_id[:80]!r}; it may have been deleted.")
+    if read_status(folder).state in ACTIVE and not even_if_active:
+        raise RunError("This run still trains, or waits for its turn. Stop it first, then delete it.")
+    try:
+        write_control(folder, "stop")
+        patience = time.monotonic() + 10
+        while is_locked(folder):
+            if time.monotonic() > patience:
+                raise RunError("The run is still busy and could not be deleted. Try again in a moment.")
+            time.sleep(0.05)
+        shutil.rmtree(folder)
+    except FileNotFoundError:  # somebody else was quicker
+        shutil.rmtree(folder, ignore_errors=True)
+    except OSError as error:
+        raise RunError(f"The run could not be deleted. {why(error)}") from error
+    finally:
+        feed.cache_clear()
+
+
+def disk_used(folder: Path | None = None) -> int:
+    """Bytes of one folder, or of all runs."""
+    return limits.disk_used(folder or root())
+
+
+# What a visitor may ask of a run
+
+
+def resume(run_id: str, server: str, until_epoch: int | None = None) -> None:
+    """Let a run go on, to its end or until an epoch is done; without a worker it waits for the server's."""
+    folder = folder_of(run_id)
+    write_control(folder, "run" if until_epoch is None else f"until {until_epoch}")
+    if not is_locked(folder):
+        write_status(folder, "queued", server=server)
+
+
+def pause(run_id: str) -> None:
+    write_control(folder_of(run_id), "pause")
+
+
+def stop(run_id: str) -> None:
+    write_control(folder_of(run_id), "stop")
+
+
+def place_in_queue(run: Run) -> int:
+    """1 for the run whose turn comes next."""
+    return 1 + sum((since, run_id) < (run.since, run.id) for since, run_id, _ in waiting())
+
+
+def waiting() -> list[tuple[float, str, str]]:
+    """The queue: since when, which run, and for which server, in the order of their turns."""
+    may_wait = (folder for folder in _folders() if _stored(folder).state in MAY_WAIT)
+    found = ((folder.name, read_status(folder)) for folder in may_wait)
+    return sorted((status.since, name, status.server) for name, status in found if status.state == "queued")
+
+
+def waiting_pairs() -> set[str]:
+    return {pair_of(run_id) for _, run_id, _ in waiting()}
+
+
+def pair_of(run_id: str) -> str:
+    """What twins' names have in common, without looking into them."""
+    return run_id.removesuffix("-plain").removesuffix("-flips")
+
+
+# The files of a run
+
+
+def write_control(folder: Path, command: str) -> None:
+    write_atomically(folder / "control", command.encode())
+
+
+def read_control(folder: Path) -> str:
+    """run, pause, stop, or until EPOCH; what cannot be read means run."""
+    try:
+        command = (folder / "control").read_text().strip()
+    except (OSError, ValueError):
+        return "run"
+    return command if re.fullmatch(r"pause|stop|until \d{1,9}", command) else "run"
+
+
+def write_status(folder: Path, state: str, reason: str = "", server: str = "") -> None:
+    status = {"state": state, "reason": reason, "since": time.time(), "server": server}
+    write_atomically(folder / "status.json", json.dumps(status).encode())
+
+
+def read_status(folder: Path) -> Status:
+    """How a run stands, with what a worker that was killed could not write any more."""
+    before, stored = None, _stored(folder)
+    while stored != before:  # or the worker began or ended between our looks
+        before, locked, stored = stored, is_locked(folder), _stored(folder)
+    facts = Facts(stored.state, stored.reason, read_control(folder), locked, server_alive(stored.server))
+    state, reason = state_of(facts)
+    return replace(stored, state=state, reason=reason)
+
+
+def _stored(folder: Path) -> Status:
+    """What status.json says; with an empty state if that is nothing to go by."""
+    try:
+        content: Any = json.loads((folder / "status.json").read_bytes())
+        status = Status(content["state"], content.get("reason", ""), content.get("since", 0.0),
+                        content.get("server", ""))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return Status("", "", 0.0, "")
+    words = all(isinstance(word, str) for word in (status.state, status.reason, status.server))
+    since = _is_number(status.since) and 0 <= status.since <= END_OF_TIME
+    return status if words and since and status.state in STATES else Status("", "", 0.0, "")
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[bool]:
+    """Hold the folder as its one worker; False if another has it. The system lets go when we die."""
+    with (folder / "worker.lock").open("w") as file:
+        patience = time.monotonic() + 2  # a reader who looks holds it for an instant
+        while not (held := _try_lock(file, alone=True)) and time.monotonic() < patience:
+            time.sleep(0.02)
+        yield held
+
+
+def is_locked(folder: Path) -> bool:
+    try:
+        with (folder / "worker.lock").open("r+") as file:
+            return not _try_lock(file, alone=False)
+    except OSError:
+        return False
+
+
+def busy() -> set[str]:
+    """The runs that have a worker now, no matter who started it."""
+    return {folder.name for folder in _folders() if is_locked(folder)}
+
+
+def _try_lock(file: IO[str], alone: bool) -> bool:
+    try:
+        if os.name == "nt":
+            import msvcrt
+
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined, unused-ignore]
+        else:
+            import fcntl
+
+            fcntl.flock(file, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+# Servers
+
+
+def heartbeat_of(server: str) -> Path:
+    return root() / ".servers" / server
+
+
+def server_alive(server: str) -> bool:
+    try:
+        path = heartbeat_of(server)
+        return bool(server) and "/" not in server and time.time() - path.stat().st_mtime < SERVER_GONE_AFTER
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,96 @@
+"""How much may be trained here, and what to say when more is asked for. Each limit has its environment variable."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+MB = 1_000_000
+
+
+class RunError(Exception):
+    """Something was asked for that cannot be; the message is a sentence for the visitor."""
+
+
+def _from_environment(name: str, otherwise: int) -> int:
+    value = os.environ.get(name, "")
+    return int(value) if value.isdecimal() else otherwise
+
+
+# Cores
+
+
+def fair_threads() -> int:
+    """Threads of one worker, so that twins share the cores."""
+    return max(1, min(4, (os.cpu_count() or 1) // 2))
+
+
+def max_workers() -> int:
+    """How many train at once: twins at least, and no more than the cores can bear."""
+    return max(1, _from_environment("PATCHWISE_WORKERS", max(2, (os.cpu_count() or 1) // fair_threads())))
+
+
+# The queue
+
+
+def max_waiting() -> int:
+    """How many pairs may wait for their turn."""
+    return max(1, _from_environment("PATCHWISE_QUEUE", 8))
+
+
+def check_queue(waiting: int) -> None:
+    if waiting >= max_waiting():
+        pairs = "1 pair waits for its" if waiting == 1 else f"{waiting} pairs wait for their"
+        raise RunError(f"{pairs} turn already, and more may not wait here. Try again when one has begun.")
+
+
+# The disk
+
+
+def disk_limit() -> int:
+    return _from_environment("PATCHWISE_RUNS_MB", 2_000) * MB
+
+
+def disk_used(folder: Path) -> int:
+    """All that lies in a folder, in bytes: a few microseconds a file."""
+    return sum(_sizes(folder))
+
+
+def _sizes(folder: str | os.PathLike[str]) -> Iterator[int]:
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                try:
+                    if entry.is_dir(follow_symlinks=False):
+                        yield from _sizes(entry.path)
+                    else:
+                        yield entry.stat(follow_symlinks=False).st_size
+                except OSError:  # deleted while we count
+                    continue
+    except OSError:
+        return
+
+
+def check_disk(root: Path, needed: float) -> None:
+    """Refuse what would not fit in the end."""
+    used, limit = disk_used(root), disk_limit()
+    if used + needed > limit:
+        raise RunError(f"The runs take {used / MB:,.0f} MB, these would take up to {needed / MB:,.0f} MB more, and "
+                       f"{limit / MB:,.0f} MB is the limit here. Delete old runs to make room.")
+
+
+# Memory
+
+
+def check_memory(needed: float) -> None:
+    """Refuse twins that this machine cannot hold."""
+    there_is = _machine_memory()
+    if needed > there_is:
+        raise RunError(f"Both twins together would take about {needed / 1e9:,.1f} GB of memory, and this machine has "
+                       f"{there_is / 1e9:,.1f} GB. A smaller width, depth, MLP or batch size would do.")
+
+
+def _machine_memory() -> float:
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):  # not every system tells
+        return float("inf")
