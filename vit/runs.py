@@ -12,13 +12,15 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 
+from vit import reports
 from vit.checkpoints import write_atomically
 from vit.config import TrainConfig
+from vit.reports import Report, Validation
 
 PROJECT = Path(__file__).parent.parent
 RUN_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
@@ -100,6 +102,18 @@ def _readable(folders: list[Path]) -> Iterator[Run]:
                 yield read_run(folder)
             except (OSError, ValueError, KeyError, TypeError):
                 continue
+
+
+def unreadable() -> list[tuple[str, str]]:
+    """The folders that look like runs and cannot be read: their names, each with a sentence that says why."""
+    found = []
+    for config in sorted(root().glob("*/config.json")):
+        if RUN_ID.fullmatch(config.parent.name):
+            try:
+                read_run(config.parent)
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                found.append((config.parent.name, f"Its files cannot be read: {error}"))
+    return found
 
 
 def pair(pair_id: str) -> list[Run]:
@@ -320,12 +334,12 @@ class Feed:
 
     def __init__(self, folder: Path):
         self.path = folder / "metrics.jsonl"
-        self._reports: list[dict] = []
+        self._reports: list[Report] = []
         self._offset = 0
         self._inode = -1
         self._lock = Lock()
 
-    def read(self) -> list[dict]:
+    def read(self) -> list[Report]:
         with self._lock:
             try:
                 with self.path.open("rb") as file:
@@ -340,14 +354,12 @@ class Feed:
             whole = fresh[: fresh.rfind(b"\n") + 1]
             self._offset += len(whole)
             for line in whole.splitlines():
-                try:
-                    self._reports.append(json.loads(line))
-                except ValueError:  # a line that a crash cut short, with others after it
-                    continue
+                if report := reports.from_line(line):
+                    self._reports.append(report)
             return list(self._reports)
 
 
-def last_verdict(folder: Path, tail: int = 65_536) -> dict | None:
+def last_verdict(folder: Path, tail: int = 65_536) -> Validation | None:
     """The last validation, without reading all that came before."""
     try:
         with (folder / "metrics.jsonl").open("rb") as file:
@@ -356,43 +368,11 @@ def last_verdict(folder: Path, tail: int = 65_536) -> dict | None:
     except OSError:
         return None
     for line in reversed(lines):
-        if b'"validation"' in line:
-            try:
-                return json.loads(line)
-            except ValueError:  # the first or last of these lines may be cut
-                continue
+        if b'"validation"' in line and isinstance(report := reports.from_line(line), Validation):
+            return report
     return None
 
 
 @lru_cache(maxsize=32)
 def feed(folder: Path) -> Feed:
     return Feed(folder)
-
-
-# Telling runs apart
-
-
-def what_changed(now: TrainConfig, before: TrainConfig) -> str:
-    """The settings that differ, in words; flips are left out, since twins have both."""
-    changes = []
-    for part, old_part, skip in ((now, before, ("model", "flips")), (now.model, before.model, ())):
-        for field in fields(part):
-            old, new = getattr(old_part, field.name), getattr(part, field.name)
-            if field.name not in skip and old != new:
-                changes.append(change_in_words(field.name, old, new))
-    return ", ".join(changes) or "nothing: the same run again"
-
-
-def change_in_words(name: str, old, new) -> str:
-    without = {"train_images": "all", "stop_patience": "never"}.get(name, "none")
-    return f"{name.replace('_', ' ')} {in_words(old, without)} → {in_words(new, without)}"
-
-
-def in_words(value, without: str) -> str:
-    if value is None:
-        return without
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if isinstance(value, float):
-        return f"{value:g}"
-    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,6 +1,7 @@
 """The pieces that pages are laid out with."""
 
 import html
+import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -88,3 +89,8 @@ def quiz(key: str, question: str, options: Sequence[str], solve: Callable[[], tu
             verdict = "Right" if guess == answer else "Not quite"
             st.markdown(f"**{verdict}: {answer}.** {reveal}")
     return guess is not None
+
+
+def as_text(words: str) -> str:
+    """Words from outside for where Markdown is read: none of their signs means anything there."""
+    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", words)
