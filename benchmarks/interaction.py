@@ -117,7 +117,7 @@ def start_training(browser: Browser, url: str) -> None:
     page = browser.new_page(viewport=SCREEN)
     page.goto(f"{url}/train")
     page.get_by_role("button", name="Start both twins").click()
-    page.locator(".gap").wait_for()
+    page.locator(".pw-gap, .gap").wait_for()
 
 
 def report(name: str, milliseconds: list[float]) -> None:

@@ -89,3 +89,25 @@ def trace_bytes(config: ViTConfig) -> int:
     block = 11 * T * D + 2 * config.heads * T * T + T * config.mlp_width
     outside = config.patches * (config.patch_values + D) + 2 * T * D + 2 * D + 2 * config.classes
     return NUMBER * (config.depth * block + outside) + config.image_size**2 * config.channels
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """Where CLS looks in the last block, as the mean over the heads, and what the model answers."""
+
+    pattern: np.ndarray  # (T,)
+    prediction: int
+
+
+def last_look(model: VisionTransformer, image: np.ndarray) -> Look:
+    """Far less memory than a trace of a large model takes: of all that passes, one row is kept."""
+    rows = []
+
+    def keep(name: str, block: int | None, value: Tensor) -> Tensor:
+        if name == "pattern" and block == model.config.depth - 1:
+            rows.append(value[0, :, 0].mean(0).numpy())
+        return value
+
+    with torch.inference_mode():
+        logits = model(normalise(image[None]), keep)
+    return Look(rows[0], int(logits[0].argmax()))

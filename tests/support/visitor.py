@@ -22,16 +22,16 @@ def find_chromium() -> str | None:
 
 
 @contextmanager
-def serve(folder: Path = PROJECT):
-    """The app.py of a folder on a free port, with run folders of its own; gives its address."""
+def serve(folder: Path = PROJECT, runs: Path | None = None):
+    """The app.py of a folder on a free port, with run folders of its own unless they are given; gives its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    with TemporaryDirectory(ignore_cleanup_errors=True) as runs:  # a worker may still be leaving
+    with TemporaryDirectory(ignore_cleanup_errors=True) as own_runs:  # a worker may still be leaving
         server = subprocess.Popen(
             [sys.executable, "-m", "streamlit", "run", "app.py", "--server.headless", "true",
              "--server.port", str(port), "--server.address", "127.0.0.1", "--server.fileWatcherType", "none"],
-            cwd=folder, env=os.environ | {"PATCHWISE_RUNS": runs},
+            cwd=folder, env=os.environ | {"PATCHWISE_RUNS": str(runs or own_runs)},
         )
         try:
             url = f"http://127.0.0.1:{port}"

@@ -46,6 +46,7 @@ def restore() -> None:
         return
     asked = st.query_params.to_dict()
     st.session_state.notices = []
+    st.session_state.asked_run = asked.get("run")
     st.session_state.hidden = frozenset(asked.get("hide", "").split(",")) & set(HIDEABLE)
     choose(drawing=None, model=asked.get("model", models.DEFAULT), layer=0, head=0, token=0)
     try:

@@ -1,12 +1,12 @@
 """What to train: presets first, and every knob for those who want them."""
 
-import time
 from collections.abc import Callable
 from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from vit import data, runs
+from vit import compare, data
 from vit.charts.numbers import duration
 from vit.config import (
     INITIALISATIONS,
@@ -17,9 +17,13 @@ from vit.config import (
     ViTConfig,
 )
 from vit.datasets import DATASETS, VALIDATION_IMAGES
+from vit.ui import parts
+
+if TYPE_CHECKING:
+    from vit.speed import Speed
 
 PRESETS = {"quick": "Quick", "tiny": "Tiny", "article": "Article"}
-STORIES = {
+INTRODUCTIONS = {
     "quick": "A small model that tells the whole story.",
     "tiny": "The ViT of the scratch tutorial: six blocks, four heads.",
     "article": "The article's model and recipe: RMSprop at 0.00001, until five epochs bring nothing.",
@@ -45,34 +49,34 @@ EFFECTS = {
     "mlp_ratio": "how wide each block's MLP is",
     "dropout": "how many values are silenced at random while training",
 }
-MOST_MEMORY_TO_MEASURE = 1e9  # bytes; it is the server itself that measures
+MOST_IMAGES = 16  # of a step that is tried; more make no other speed
 INITIALISATION_NAMES = {
     "trunc-normal": "truncated normal, σ = 0.02", "pytorch": "PyTorch's own",
     "pytorch-randn": "PyTorch's own, CLS and positions from N(0, 1)",
 }
 
 
-def choose(start: Callable[[TrainConfig, str], None]) -> None:
+def choose(start: Callable[[TrainConfig, str], None], can_start: bool) -> None:
     """Preset, knobs, and the button that starts twins with them."""
     if "train_preset" not in st.session_state:
         st.session_state.train_preset = "quick"
         fill_knobs()
     row = st.container(horizontal=True, vertical_alignment="center")
     preset = row.segmented_control(
-        "What do you train?", PRESETS, format_func=PRESETS.get, key="train_preset", required=True,
+        "What do you train?", list(PRESETS), format_func=lambda name: PRESETS[name], key="train_preset", required=True,
         on_change=fill_knobs, persist_state="session", label_visibility="collapsed",
-    )
+    ) or "quick"
+    config = None
     with st.expander("All knobs"):
         try:
             config = knobs()
         except ValueError as error:
-            st.error(str(error))
-            config = None
-    row.button("Start both twins", type="primary", icon=":material/play_arrow:", disabled=config is None,
-               key="train_start", on_click=start, args=(config, preset))
+            st.error(parts.as_text(str(error)))
+    row.button("Start both twins", type="primary", icon=":material/play_arrow:", key="train_start",
+               disabled=config is None or not can_start, on_click=start, args=(config, preset))
     if config:
         say_what_changes(config, TRAINING_PRESETS[preset])
-        st.caption(f"{STORIES[preset]} {estimate(config)}")
+        st.caption(f"{INTRODUCTIONS[preset]} {estimate(config)}")
 
 
 def fill_knobs() -> None:
@@ -125,61 +129,42 @@ def knobs() -> TrainConfig:
     return chosen
 
 
-def knob(widget, name: str, **options):
+def knob(widget: Callable[..., Any], name: str, **options: Any) -> Any:
     return widget(name.replace("_", " "), key=f"knob_{name}", help=f"{EFFECTS[name].capitalize()}.",
                   persist_state="session", **options)
 
 
 def say_what_changes(config: TrainConfig, preset: TrainConfig) -> None:
     """Each knob that was turned, with what it does."""
-    changes = []
-    for now, before in ((config, preset), (config.model, preset.model)):
-        for field in fields(now):
-            new, old = getattr(now, field.name), getattr(before, field.name)
-            if field.name in EFFECTS and new != old:
-                changes.append(f"- {runs.change_in_words(field.name, old, new)}: {EFFECTS[field.name]}.")
-    if changes:
-        st.markdown("You change:\n" + "\n".join(changes))
+    turned = [f"- {compare.change_in_words(name, old, new)}: {EFFECTS[name]}."
+              for name, old, new in compare.changes(config, preset) if name in EFFECTS]
+    if turned:
+        st.markdown("You change:\n" + "\n".join(turned))
 
 
 def estimate(config: TrainConfig) -> str:
     images = config.images_per_epoch
     what = f"{config.model.parameters:,} weights, {config.epochs} epochs of {images:,} images"
-    if config.memory > MOST_MEMORY_TO_MEASURE:
+    speed = speed_of(TrainConfig(
+        model=replace(config.model, depth=1), dataset=config.dataset, optimizer=config.optimizer,
+        clip_norm=config.clip_norm, batch_size=min(config.batch_size, MOST_IMAGES),
+    ))
+    if speed is None:
         return f"{what}: too large to try how long that takes."
-    speed = images_per_second(config.model, config.batch_size)
+    per_second = speed.images_per_second(config.model.depth, config.batch_size)
     at_most = "at most " if config.stop_patience else ""
     # Judging takes a third of the work per image, and all validation images are judged after each epoch.
     glances = images / config.batch_size / config.validate_every * config.validation_images
     work = config.epochs * (images + (glances + VALIDATION_IMAGES) / 3)
     return (
-        f"{what}: {at_most}about **{duration(work / speed)}** on this machine if each twin has a core to itself; it "
-        f"then learns {speed:,.0f} images a second."
+        f"{what}: {at_most}about **{duration(work / per_second)}** on this machine if each twin has a core to itself; "
+        f"it then learns {per_second:,.0f} images a second."
     )
 
 
 @st.cache_data(max_entries=64, ttl=600, show_spinner="Measuring how fast this machine is …")
-def images_per_second(model: ViTConfig, batch_size: int) -> float:
-    """One thread, a few steps on noise."""
-    import numpy as np
-    import torch
+def speed_of(config: TrainConfig) -> "Speed | None":
+    """Once for each shape: of the depth and the batch size no more than is tried is in `config`."""
+    from vit import speed
 
-    from vit.training import Examples, Training
-
-    torch.set_num_threads(1)
-    random = np.random.default_rng(0)
-    shape = (batch_size, model.image_size, model.image_size, model.channels)
-    images, labels = random.integers(0, 256, shape, dtype=np.uint8), random.integers(0, 10, batch_size)
-    dataset = "cifar10" if model.channels == 3 else "mnist"
-    config = TrainConfig(model=model, dataset=dataset, batch_size=batch_size, epochs=100)
-    training = Training(config, Examples(images, labels, images, labels, np.arange(1)))
-    times = [step_time(training) for _ in range(3)]
-    while sum(times) < 0.3:
-        times.append(step_time(training))
-    return batch_size / min(times)  # the others were the first, or held up by something else
-
-
-def step_time(training) -> float:
-    start = time.perf_counter()
-    training.take_step()
-    return time.perf_counter() - start
+    return speed.measure(config)
