@@ -108,7 +108,8 @@ PRESETS: dict[str, ViTConfig] = {
     ),
 }
 
-OPTIMIZERS = ("adamw", "rmsprop")
+MOMENTS = {"adamw": 2, "rmsprop": 1}  # what each optimizer remembers of a weight
+OPTIMIZERS = tuple(MOMENTS)
 SCHEDULES = ("constant", "cosine", "plateau")
 INITIALISATIONS = ("trunc-normal", "pytorch", "pytorch-randn")
 MOST_EPOCHS = 1_000
@@ -202,8 +203,7 @@ class TrainConfig:
     @property
     def memory(self) -> float:
         """Of one worker at its peak: 0.9 to 1.4 of the real one for nine shapes, from thin and deep to wide."""
-        moments = {"adamw": 2, "rmsprop": 1}[self.optimizer]
-        weights = (2 + moments) * NUMBER * self.model.parameters  # each with its gradient
+        weights = (2 + MOMENTS[self.optimizer]) * NUMBER * self.model.parameters  # each with its gradient
         judging = self.validation_chunk * self._judging_an_image
         at_work = max(FRAGMENTED * self._batch_memory + min(judging, LITTLE_MEMORY), judging)
         return PROCESS_MEMORY + self._data_memory + weights + at_work
@@ -212,12 +212,20 @@ class TrainConfig:
     def disk(self) -> float:
         """Of one run folder at its end, roughly: the weights that are kept, the state to go on from, the metrics."""
         kept = min(self.epochs, CHECKPOINTS_KEPT) + 1
-        state = {"adamw": 3, "rmsprop": 2}[self.optimizer]
         steps = self.epochs * -(-self.images_per_epoch // self.batch_size)
         lines = 200 * steps / self.report_every
         glances = (self.validation_images + 700) * steps / self.validate_every
         verdicts = (VALIDATION_IMAGES + 700) * self.epochs
-        return (kept + state) * NUMBER * self.model.parameters + lines + glances + verdicts
+        return kept * self.checkpoint_size + self.state_size + lines + glances + verdicts
+
+    @property
+    def checkpoint_size(self) -> int:
+        return NUMBER * self.model.parameters
+
+    @property
+    def state_size(self) -> int:
+        """Of what a run goes on from: the weights, and what the optimizer remembers of each."""
+        return (1 + MOMENTS[self.optimizer]) * NUMBER * self.model.parameters
 
     @property
     def validation_chunk(self) -> int:

@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 from vit import checkpoints, data, runs
 from vit.checkpoints import BadCheckpoint
-from vit.config import CHECKPOINTS_KEPT, NUMBER, TRAINING_PRESETS, TrainConfig, ViTConfig
+from vit.config import CHECKPOINTS_KEPT, TRAINING_PRESETS, TrainConfig, ViTConfig
 from vit.data import DataUnavailable
 from vit.datasets import DATASETS
 from vit.files import NO_ROOM, why, write_atomically
@@ -158,8 +158,9 @@ class Worker:
 
     def _keep_checkpoint(self, report: Validation) -> None:
         config, epoch = self.run.config, round(report.epoch)
-        if not self._has_room(NUMBER * config.model.parameters):
-            self._save_state()  # so that nothing of what was learned is lost
+        if not self._has_room(config.checkpoint_size + config.state_size - self._state_takes()):
+            if report.step:
+                self._save_state()  # for which there is room: nothing of what was learned is lost
             raise Leave("failed", NO_MORE_ROOM)
         details = {"run": self.run.id, "epoch": epoch, "step": report.step, "flips": config.flips,
                    "dataset": config.dataset, "validation_accuracy": report.accuracy,
@@ -185,13 +186,15 @@ class Worker:
         tensors, header = self.training.snapshot()
         header["worker"] = {"metrics_bytes": self.metrics.tell(), "seconds": self.seconds,
                             "window": vars(self.window)}
-        state = self.folder / "state.safetensors"
-        before = state.stat().st_size if state.exists() else 0
-        if not self._has_room(sum(value.nbytes for value in tensors.values()) - before):
+        if not self._has_room(self.run.config.state_size - self._state_takes()):
             raise Leave("failed", NO_MORE_ROOM)
-        checkpoints.write_tensors(state, tensors, header)
+        checkpoints.write_tensors(self.folder / "state.safetensors", tensors, header)
         self._saved_at = time.monotonic()
         self._saving_took = self._saved_at - start
+
+    def _state_takes(self) -> int:
+        state = self.folder / "state.safetensors"
+        return state.stat().st_size if state.exists() else 0
 
     def _has_room(self, more: int) -> bool:
         """May the runs on this server take so many bytes more? A run that lies elsewhere is its owner's affair."""

@@ -298,11 +298,11 @@ def test_weights_that_would_not_fit_the_limit_end_the_run_in_words_and_nothing_i
     config = TrainConfig(model=ViTConfig(patch_size=14, width=64, depth=2, heads=2), train_images=32, batch_size=16,
                          epochs=15, validation_images=100)
     folder = runs.create(config)
-    monkeypatch.setenv("PATCHWISE_RUNS_MB", "3")
+    monkeypatch.setenv("PATCHWISE_RUNS_MB", "5")
     assert worker.Worker(folder).work() == 0
     status = runs.read_status(folder)
     assert (status.state, status.reason) == ("failed", worker.NO_MORE_ROOM)
-    assert runs.disk_used() <= 3_000_000
+    assert runs.disk_used() <= 5_000_000
     kept = runs.get(folder.name).checkpoints
     assert len(kept) > 3
     for stem in kept:
