@@ -144,3 +144,4 @@ def test_the_first_visit_of_a_fresh_server_shows_the_run_of_its_link_and_each_do
 
         page.get_by_role("button", name="Share").click()
         expect(page.get_by_test_id("stDialog")).to_contain_text(f"run={pair}")
+        page.close()  # before its server goes
