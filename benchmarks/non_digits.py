@@ -12,7 +12,8 @@ import numpy as np
 from assets.explorer.recipe.augment import scribbles
 from benchmarks.calibration import best_temperature, sure_from
 from benchmarks.report import logits_of
-from vit import checkpoints, data, ink
+from vit import checkpoints, data
+from vit.drawing import ink
 from vit.explain import softmax
 
 SIDE = 200

@@ -10,8 +10,9 @@ import pytest
 import streamlit as st
 
 from tests.support.verdicts import LABELS, verdict
-from vit import dispatch, reports, runs, worker
+from vit import reports, runs, worker
 from vit.config import PRESETS, TRAINING_PRESETS, TrainConfig, ViTConfig
+from vit.runs import queue
 from vit.ui.panels.train import live, table
 
 CONFIG = TrainConfig(
@@ -23,13 +24,13 @@ CONFIG = TrainConfig(
 @pytest.fixture(autouse=True)
 def root(tmp_path, monkeypatch):
     monkeypatch.setenv("PATCHWISE_RUNS", str(tmp_path))
-    monkeypatch.setattr(dispatch, "WARM_WORKERS", 0)
+    monkeypatch.setattr(queue, "WARM_WORKERS", 0)
     yield tmp_path
     for run in runs.list_runs():
         runs.stop(run.id)
     while runs.busy():
         time.sleep(0.05)
-    dispatch.dispatcher().close()
+    queue.dispatcher().close()
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import numpy as np
 import streamlit as st
 
 from vit import drawing as drawings
-from vit import ink
 from vit.charts import colours
 from vit.ui import markup, state
 
@@ -19,7 +18,7 @@ def show() -> None:
     key = f"canvas_{sheet['number']}"
 
     def drawn() -> None:
-        strokes = ink.strokes_of(st.session_state[key]["drawing"]["raw"])
+        strokes = drawings.from_fabric(st.session_state[key]["drawing"]["raw"])
         drawing = drawings.from_strokes(strokes)
         sheet["shown"] = drawing
         before = state.get().drawing

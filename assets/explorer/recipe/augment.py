@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Generator, Tensor
 
-from vit import ink
+from vit.drawing import ink
 
 
 def rewrite(images: Tensor, generator: Generator, mildest: float = 1.0, strongest: float = 1.0) -> Tensor:

@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from vit import data, drawing, ink
+from vit import data, drawing
 from vit.charts import draw
+from vit.drawing import ink
 from vit.ui import canvas, models, parts, state
 from vit.ui.show import show
 from vit.ui.view import View
