@@ -46,7 +46,6 @@ def restore() -> None:
         return
     asked = st.query_params.to_dict()
     st.session_state.notices = []
-    st.session_state.asked_run = asked.get("run")
     st.session_state.hidden = frozenset(asked.get("hide", "").split(",")) & set(HIDEABLE)
     choose(drawing=None, model=asked.get("model", models.DEFAULT), layer=0, head=0, token=0)
     try:
@@ -68,7 +67,6 @@ def restore() -> None:
             notice(f"The link asks for a {name} that does not exist. You start with the first.")
     if "off" in asked and not what_if.restore(asked["off"]):
         notice("The link takes something away that does not exist. The rest is as it asks.")
-    st.session_state.asked_run = asked.get("run")
     st.session_state.restored = True  # last: a run that is cut off before this begins anew
 
 

@@ -63,7 +63,7 @@ def read(pair_id: str) -> Twins | None:
 
 def current() -> Twins | None:
     if "train_pair" not in st.session_state:
-        st.session_state.train_pair = st.session_state.get("asked_run") or st.query_params.get("run")
+        st.session_state.train_pair = st.query_params.get("run")
     pair_id = st.session_state.train_pair
     twins = read(pair_id) if pair_id else None
     if pair_id and not twins:

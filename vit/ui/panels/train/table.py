@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -145,7 +146,8 @@ def keep() -> None:
 
 def delete(entries: list[Entry]) -> None:
     keep()
-    pair.attempt(runs.delete, *(run_id for entry in entries for run_id in entry.ids))
+    confirmed = partial(runs.delete, even_if_active=True)
+    pair.attempt(confirmed, *(run_id for entry in entries for run_id in entry.ids))
 
 
 def ask_before_deleting(entries: list[Entry]) -> None:
