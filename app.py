@@ -1,22 +1,12 @@
-"""Patchwise: `streamlit run app.py`."""
+"""Patchwise: `streamlit run app.py`. What a visitor sees is made by vit/ui/script.py."""
+
+import runpy
 
 import streamlit as st
 
-from vit.ui import canvas, frame, state
+from vit.ui import server
 
-st.set_page_config(page_title="Patchwise", page_icon="🧩", layout="wide")
-pages = frame.pages()
-page = st.navigation(list(pages.values()), position="top")
-here = next(name for name, candidate in pages.items() if candidate == page)
+app = st.App(server.SCRIPT, middleware=server.middleware())
 
-st.session_state.page = here
-state.restore()
-if asked := st.session_state.pop("asked_page", None):
-    frame.go_to(asked)
-state.settle()
-frame.sidebar(here)
-if here != "draw":
-    canvas.left()
-state.write_url()
-frame.top_line(here)
-page.run()
+if __name__ == "__main__":  # run as a plain script, as Streamlit's AppTest does
+    runpy.run_path(str(server.SCRIPT))

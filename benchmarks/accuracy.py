@@ -3,9 +3,10 @@
 import argparse
 from pathlib import Path
 
-from benchmarks.calibration import best_temperature, expected_calibration_error, softmax
+from benchmarks.calibration import best_temperature, expected_calibration_error
 from benchmarks.report import describe, logits_of
 from vit import checkpoints, data
+from vit.explain import softmax
 
 
 def main():
@@ -23,7 +24,7 @@ def report(model) -> None:
     print(describe(labels, logits))
     held_out_images, held_out_labels = data.load("mnist", "validation")
     temperature = best_temperature(logits_of(model, held_out_images), held_out_labels)
-    error = expected_calibration_error(softmax(logits, temperature), labels)
+    error = expected_calibration_error(softmax(logits / temperature), labels)
     print(f"\nexpected calibration error {error:.2%} at temperature {temperature:.3f}, validation's best")
 
 

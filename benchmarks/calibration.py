@@ -2,11 +2,7 @@
 
 import numpy as np
 
-
-def softmax(logits: np.ndarray, temperature: float = 1.0) -> np.ndarray:
-    scaled = logits.astype(np.float64) / temperature
-    exponentials = np.exp(scaled - scaled.max(axis=-1, keepdims=True))
-    return exponentials / exponentials.sum(axis=-1, keepdims=True)
+from vit.explain import softmax
 
 
 def expected_calibration_error(probabilities: np.ndarray, labels: np.ndarray, bins: int = 15) -> float:
@@ -20,13 +16,12 @@ def expected_calibration_error(probabilities: np.ndarray, labels: np.ndarray, bi
 
 def best_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
     """The temperature at which softmax(logits / temperature) gives the labels the greatest likelihood."""
-    logits = logits.astype(np.float64)
     of_labels = np.take_along_axis(logits, labels[:, None], axis=1).mean()
     coldness_low, coldness_high = 0.01, 100.0
     for _ in range(60):
         coldness = np.sqrt(coldness_low * coldness_high)
         # The slope of the negative log-likelihood, which rises with coldness: its zero is the best.
-        slope = (softmax(logits, 1 / coldness) * logits).sum(axis=1).mean() - of_labels
+        slope = (softmax(logits * coldness) * logits).sum(axis=1).mean() - of_labels
         if slope < 0:
             coldness_low = coldness
         else:

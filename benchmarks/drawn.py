@@ -10,7 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmarks.report import describe, logits_of
-from vit import checkpoints, ink, unipen
+from vit import checkpoints
+from vit.drawing import ink, unipen
 
 BOX = 500
 

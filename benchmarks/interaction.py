@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from playwright.sync_api import Browser, Page, sync_playwright
 from streamlit.testing.v1 import AppTest
 
-from benchmarks.visitor import PROJECT, QUIET, find_chromium, serve, settle
+from tests.support.visitor import PROJECT, QUIET, find_chromium, serve, settle
 from vit import drawing
 
 SCREEN = {"width": 1440, "height": 900}
@@ -117,7 +117,7 @@ def start_training(browser: Browser, url: str) -> None:
     page = browser.new_page(viewport=SCREEN)
     page.goto(f"{url}/train")
     page.get_by_role("button", name="Start both twins").click()
-    page.locator(".gap").wait_for()
+    page.locator(".pw-gap, .gap").wait_for()
 
 
 def report(name: str, milliseconds: list[float]) -> None:

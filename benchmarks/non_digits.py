@@ -9,10 +9,12 @@ import math
 
 import numpy as np
 
-from benchmarks.augment import scribbles
-from benchmarks.calibration import best_temperature, softmax, sure_from
+from assets.explorer.recipe.augment import scribbles
+from benchmarks.calibration import best_temperature, sure_from
 from benchmarks.report import logits_of
-from vit import checkpoints, data, ink
+from vit import checkpoints, data
+from vit.drawing import ink
+from vit.explain import softmax
 
 SIDE = 200
 SEED = 20_000  # far from the seed of the scribbles that the explorer's training saw
@@ -66,13 +68,13 @@ def main():
     temperature = best_temperature(logits, labels)
     others = {name: logits_of(model, pictures) for name, pictures in non_digits(arguments.each).items()}
     for name, heat in (("as the model has it", 1.0), ("validation's best", temperature)):
-        probabilities = softmax(logits, heat)
+        probabilities = softmax(logits / heat)
         threshold = sure_from(probabilities, labels)
         print(f"temperature {heat:.3f} ({name}): not sure below {threshold:.3f}\n")
         print(f"{'top probability':18} {'n':>5} {'mean':>6} {'10 %':>6} {'half':>6} {'90 %':>6} "
               f"{'over .99':>9} {'not sure':>9}")
         print(row("digits", probabilities.max(axis=1), threshold))
-        tops = {group: softmax(values, heat).max(axis=1) for group, values in others.items()}
+        tops = {group: softmax(values / heat).max(axis=1) for group, values in others.items()}
         print(row("all below", np.concatenate(list(tops.values())), threshold))
         for group, top in tops.items():
             print(row(group, top, threshold))

@@ -5,16 +5,18 @@ import math
 import numpy as np
 import torch
 
-from benchmarks.calibration import expected_calibration_error, softmax
+from benchmarks.calibration import expected_calibration_error
 from vit import data
+from vit.explain import softmax
+from vit.measures import confusion
 from vit.model import VisionTransformer
 
 
 @torch.inference_mode()
 def logits_of(model: VisionTransformer, images: np.ndarray) -> np.ndarray:
-    """(n, H, W) uint8 to (n, classes)."""
+    """(n, H, W) uint8 to (n, classes), float64."""
     chunks = (images[start : start + 100] for start in range(0, len(images), 100))
-    return np.concatenate([model(data.normalise(chunk)).numpy() for chunk in chunks])
+    return np.concatenate([model(data.normalise(chunk)).double().numpy() for chunk in chunks])
 
 
 def wilson(right: int, total: int) -> tuple[float, float]:
@@ -25,13 +27,8 @@ def wilson(right: int, total: int) -> tuple[float, float]:
     return max(0.0, middle - reach), min(1.0, middle + reach)
 
 
-def confusion(labels: np.ndarray, answers: np.ndarray) -> np.ndarray:
-    """(10, 10): how often each digit (row) was read as each digit (column)."""
-    return np.bincount(labels * 10 + answers, minlength=100).reshape(10, 10)
-
-
 def describe(labels: np.ndarray, logits: np.ndarray) -> str:
-    counts = confusion(labels, logits.argmax(axis=1))
+    counts = confusion(labels, logits.argmax(axis=1), 10)
     right, total = int(counts.trace()), int(counts.sum())
     low, high = wilson(right, total)
     error = expected_calibration_error(softmax(logits), labels)

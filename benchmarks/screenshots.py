@@ -5,7 +5,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from benchmarks.visitor import QUIET, find_chromium, serve, settle
+from tests.support.visitor import QUIET, find_chromium, serve, settle
 
 DRAWING = "pFfVEYeFYVGQSI2PJoPKYRMAVNgdOomPIsPoyQJ9QZMQZTQRaPpnP3yNq6NCALiHJyKJCLHSKFqGEK9Di5.FfSK1QQvK"  # a 5
 PAGES = ("", "patches", "embedding", "attention", "layers", "logits", "what_if", "train")

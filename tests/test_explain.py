@@ -5,6 +5,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import spearmanr
 
 from vit import explain
 from vit.config import ViTConfig
@@ -179,7 +180,7 @@ def test_rollout_follows_every_path_from_token_to_cls(trace):
 
 @pytest.mark.parametrize("at_once", [5, 49])
 def test_occlusion_is_what_hiding_each_patch_alone_does(trace, small_model, digit, monkeypatch, at_once):
-    monkeypatch.setattr(explain, "PASSES_AT_ONCE", at_once)
+    monkeypatch.setattr(explain, "SCORES_AT_ONCE", at_once * trace.blocks[0].scores.size)
     answer = trace.prediction
     expected = [
         trace.probabilities[answer] - trace_image(small_model, digit, MaskPatches((patch,))).probabilities[answer]
@@ -195,6 +196,30 @@ def test_the_same_order_is_1_whatever_the_values():
     assert explain.same_order(a, np.exp(a)) == pytest.approx(1)
     assert explain.same_order(a, -a) == pytest.approx(-1)
     assert explain.same_order(np.array([1, 2, 3, 4]), np.array([2, 1, 4, 3])) == pytest.approx(0.6)
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=30))
+def test_equal_values_share_their_rank(pairs):
+    a, b = np.array(pairs).T
+    if np.ptp(a) and np.ptp(b):
+        assert explain.same_order(a, b) == pytest.approx(spearmanr(a, b).statistic)
+
+
+def test_what_is_the_same_everywhere_has_no_order():
+    assert explain.same_order(np.ones(5), np.arange(5)) == 0
+    assert explain.same_order(np.arange(5), np.zeros(5)) == 0
+
+
+def test_a_model_of_many_heads_hides_fewer_patches_at_once(lively, digit):
+    sizes = {}
+    for heads in (4, 32):
+        model = lively(ViTConfig(patch_size=2, width=64, depth=1, heads=heads))
+        batches = sizes[heads] = []
+        model.register_forward_hook(lambda model, inputs, output, batches=batches: batches.append(len(output)))
+        explain.occlusion(trace_image(model, digit), model)
+        assert sum(batches[1:]) == 196
+        assert max(batches) * heads * 197**2 <= explain.SCORES_AT_ONCE
+    assert max(sizes[4]) > 1 == max(sizes[32])
 
 
 # Embedding
@@ -278,7 +303,7 @@ def test_the_lens_shows_what_a_model_with_fewer_blocks_would_answer(small_model,
         with torch.inference_mode():
             z = small_model.embedding(normalise(digit[None]), lambda name, block, value: value)
             for block in shorter:
-                z = block(z, lambda name, block, value: value, 0)
+                z = block(z, lambda name, value: value)
             expected = small_model.head(small_model.norm(z[:, 0]))[0]
         np.testing.assert_allclose(lens.logits[depth], expected, atol=1e-4)
 
@@ -324,3 +349,67 @@ def test_neighbours_are_the_patches_that_touch():
     touching = [[max(abs(a - c), abs(b - d)) == 1 for c, d in positions] for a, b in positions]
     similarity = np.where(touching, 0.5, -0.25)
     assert explain.neighbour_similarity(similarity) == (0.5, -0.25)
+
+
+def test_the_most_alike_is_never_the_patch_itself():
+    similarity = np.array([[1.0, -0.2, 0.3], [-0.2, 1.0, -0.9], [0.3, -0.9, 1.0]])
+    np.testing.assert_array_equal(explain.most_alike(similarity), [2, 0, 0])
+
+
+def test_the_mean_over_the_others_leaves_the_token_out(trace):
+    similarity = explain.token_similarity(trace)
+    expected = (similarity[:, 2].sum(-1) - 1) / 16
+    np.testing.assert_allclose(explain.mean_of_others(similarity, 2), expected)
+
+
+def test_what_a_block_adds_adds_up(trace):
+    for token in (0, 4):
+        before, attention, between, mlp, after = explain.block_sum(trace.blocks[1], token)
+        np.testing.assert_array_equal(before, trace.blocks[0].resid_post[token])
+        np.testing.assert_allclose(before + attention, between, atol=1e-5)
+        np.testing.assert_allclose(between + mlp, after, atol=1e-5)
+
+
+def test_the_number_furthest_from_zero_may_be_negative():
+    assert explain.furthest_from_zero(np.array([0.5, -2.0, 1.9])) == 1
+
+
+# For pages
+
+
+def lens_of(*rows):
+    return explain.LogitLens(np.log(rows), np.array(rows))
+
+
+@pytest.mark.parametrize(("rows", "settled"), [
+    ([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]], 0), ([[0.1, 0.9], [0.8, 0.2], [0.7, 0.3]], 1),
+    ([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]], 2),
+])
+def test_the_answer_settles_where_it_no_longer_changes(rows, settled):
+    assert explain.settled_at(lens_of(*rows)) == settled
+
+
+def test_parts_come_in_the_order_of_the_model_and_each_starts_where_the_last_ended(trace, small_model):
+    shares = explain.contributions(trace, small_model, 3, 8)
+    steps = explain.steps(shares)
+    assert [(step.part, step.block) for step in steps] == [
+        ("z₀", None), ("attention", 0), ("MLP", 0), ("attention", 1), ("MLP", 1), ("attention", 2), ("MLP", 2),
+        ("fixed", None),
+    ]
+    assert [step.value for step in steps[1:-1:2]] == shares.attention.tolist()
+    assert [step.value for step in steps[2:-1:2]] == shares.mlp.tolist()
+    assert [0, *(step.after for step in steps[:-1])] == [step.before for step in steps]
+    assert steps[-1].after == pytest.approx(shares.total)
+
+
+def test_attention_maps_are_rows_of_the_pattern_laid_out_on_the_grid(trace):
+    maps = explain.attention_maps(trace, token=5)
+    assert maps.shape == (3, 4, 4, 4)
+    assert maps[1, 2, 3, 0] == trace.blocks[1].pattern[2, 5, 1 + 3 * 4]
+
+
+def test_under_gpts_mask_a_head_looks_as_in_a_model_that_has_it(trace, small_model, digit):
+    masked = explain.causal_pattern(trace.blocks[0], head=1)
+    truly = trace_image(small_model, digit, CausalMask()).blocks[0].pattern[1]
+    np.testing.assert_allclose(masked, truly, atol=1e-6)
+    assert masked[0, 0] == 1

@@ -52,11 +52,11 @@ def test_attention_is_scaled_dot_product_attention(attention, tokens):
     q, k, v = (attention.split(layer(tokens)) for layer in (attention.W_q, attention.W_k, attention.W_v))
     seen = {}
 
-    def record(name, block, value):
+    def record(name, value):
         seen[name] = value
         return value
 
-    attention(tokens, record, 0)
+    attention(tokens, tokens, record)
     torch.testing.assert_close(seen["heads"], F.scaled_dot_product_attention(q, k, v), rtol=0, atol=1e-5)
     assert seen["pattern"].max() > 0.5  # heads that look somewhere
 
@@ -74,12 +74,12 @@ def test_attention_is_torchs_multihead_attention(attention, tokens):
     })
     patterns = []
 
-    def keep_pattern(name, block, value):
+    def keep_pattern(name, value):
         if name == "pattern":
             patterns.append(value)
         return value
 
-    ours = attention(tokens, keep_pattern, 0)
+    ours = attention(tokens, tokens, keep_pattern)
     expected, expected_pattern = theirs(tokens, tokens, tokens, average_attn_weights=False)
     torch.testing.assert_close(ours, expected, rtol=0, atol=1e-5)
     torch.testing.assert_close(patterns[0], expected_pattern, rtol=0, atol=1e-5)
@@ -155,6 +155,17 @@ def test_the_same_seed_builds_the_same_model(fresh):
     torch.testing.assert_close(again.state_dict(), fresh.state_dict(), rtol=0, atol=0)
 
 
+def test_a_generator_of_its_own_decides_alone_and_leaves_torchs_seed_as_it_is():
+    one, again, another = (
+        VisionTransformer(PRESETS["quick"], torch.Generator().manual_seed(seed)).state_dict() for seed in (1, 1, 2)
+    )
+    torch.testing.assert_close(one, again, rtol=0, atol=0)
+    assert not torch.equal(one["head.weight"], another["head.weight"])
+    before = torch.initial_seed()
+    VisionTransformer(PRESETS["quick"], torch.Generator().manual_seed(before + 1))
+    assert torch.initial_seed() == before
+
+
 # Running
 
 
@@ -180,17 +191,19 @@ def test_a_probe_that_only_looks_changes_nothing(small_model):
 
 def test_training_skips_only_what_the_head_does_not_read(small_model):
     images, labels = random_images(small_model.config), torch.tensor([3, 7])
-    outputs, gradients = [], []
-    small_model.blocks[-1].register_forward_hook(lambda block, inputs, output: outputs.append(output))
+    normed, logits, gradients = [], [], []
+    small_model.blocks[-1].norm2.register_forward_hook(lambda norm, inputs, output: normed.append(output))
     small_model.train()
     for probe in (None, untouched):
         small_model.zero_grad()
-        F.cross_entropy(small_model(images, probe), labels).backward()
+        logits.append(small_model(images, probe))
+        F.cross_entropy(logits[-1], labels).backward()
         gradients.append({name: parameter.grad for name, parameter in small_model.named_parameters()})
-    unseen, watched = outputs
+    unseen, watched = normed
     assert unseen.shape[1] == 1
     assert watched.shape[1] == small_model.config.tokens
     torch.testing.assert_close(unseen, watched[:, :1], rtol=0, atol=1e-6)
+    torch.testing.assert_close(*logits, rtol=0, atol=1e-6)
     torch.testing.assert_close(*gradients, rtol=0, atol=1e-6)
 
 

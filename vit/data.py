@@ -5,17 +5,18 @@ torchvision are imported inside the functions that need them: a page can show di
 """
 
 import gzip
+import hashlib
 import os
-import shutil
 import socket
 import tempfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,6 +34,9 @@ SPLITS = ("train", "validation", "test")
 VALIDATION_SEED = 0
 
 SECONDS_WITHOUT_ANSWER = 15
+Split = tuple[np.ndarray, np.ndarray]  # images and labels
+Progress = Callable[[int, int | None], None]  # bytes received and expected of the file under way
+
 _one_at_a_time = Lock()  # downloads change settings of the whole process
 
 
@@ -43,7 +47,7 @@ class DataUnavailable(Exception):
 # Data sets and splits
 
 
-def load(name: str, split: str) -> tuple[np.ndarray, np.ndarray]:
+def load(name: str, split: str) -> Split:
     """Images, uint8 (n, H, W) or (n, H, W, C), and labels, int64 (n,), of one split; both read-only."""
     _check_name(name)
     if split not in SPLITS:
@@ -52,7 +56,7 @@ def load(name: str, split: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 @lru_cache(maxsize=4)
-def _splits_of(name, part):
+def _splits_of(name: str, part: str) -> dict[str, Split]:
     images, labels = _read_bundled(part) if name == "mnist" else _read_downloaded(name, part)
     if part == "test":
         splits = {"test": (images, labels)}
@@ -79,7 +83,7 @@ def subset(labels: np.ndarray, size: int, seed: int) -> np.ndarray:
     return np.sort(shuffled_within_classes[evenly_spaced])
 
 
-def _check_name(name):
+def _check_name(name: str) -> None:
     if name not in DATASETS:
         raise ValueError(f"There is no data set {name!r}; there are {', '.join(DATASETS)}.")
 
@@ -87,7 +91,7 @@ def _check_name(name):
 # The bundled data set
 
 
-def _read_bundled(part):
+def _read_bundled(part: str) -> Split:
     prefix = "t10k" if part == "test" else "train"
     try:
         images = _read_idx(BUNDLED_MNIST / f"{prefix}-images-idx3-ubyte.gz")
@@ -99,7 +103,7 @@ def _read_bundled(part):
     return images, labels.astype(np.int64)
 
 
-def _read_idx(path):
+def _read_idx(path: Path) -> np.ndarray:
     """MNIST's own format: two zeros, the type, the number of dimensions, their sizes, then the values."""
     content = gzip.decompress(path.read_bytes())
     dimensions = content[3]
@@ -115,7 +119,7 @@ def needs_download(name: str) -> bool:
     return name != "mnist" and not _folder(name).exists()
 
 
-def download(name: str, progress: Callable[[int, int | None], None] | None = None) -> Path:
+def download(name: str, progress: Progress | None = None) -> Path:
     """Let torchvision download a data set, unless that was done before; returns the folder.
 
     `progress` is called as data comes in, with the bytes received and expected of the file under way.
@@ -134,7 +138,7 @@ def download(name: str, progress: Callable[[int, int | None], None] | None = Non
     return folder
 
 
-def _download_into(folder, dataset, progress):
+def _download_into(folder: Path, dataset: Any, progress: Progress | None) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     # Only what is complete gets its final name: a download that broke off is never mistaken for data.
     with tempfile.TemporaryDirectory(prefix=f"{folder.name}-", dir=folder.parent) as unfinished:
@@ -148,29 +152,74 @@ def _download_into(folder, dataset, progress):
                 raise
 
 
-def _read_downloaded(name, part):
-    folder = download(name)
+def _read_downloaded(name: str, part: str) -> Split:
+    folder, title = download(name), DATASETS[name].title
     dataset = _torchvision_dataset(name)
     try:
         content = dataset(folder, train=part == "train")
+        return np.ascontiguousarray(content.data), np.asarray(content.targets, np.int64)
     except Exception as error:
-        shutil.rmtree(folder)
+        if _is_damaged(dataset, folder):
+            raise DataUnavailable(f"The files of {title} were damaged and {_set_aside(folder)}.") from error
+        reason = "the memory is full" if isinstance(error, MemoryError) else "something went wrong while reading"
         raise DataUnavailable(
-            f"The files of {DATASETS[name].title} were damaged and are removed now: try again to download them."
+            f"{title} could not be loaded because {reason}; its files are left as they are, so try again later."
         ) from error
-    return np.ascontiguousarray(content.data), np.asarray(content.targets, np.int64)
 
 
-def _folder(name):
+def _is_damaged(dataset: Any, folder: Path) -> bool:
+    """Whether a file is missing, or is not the one that torchvision's checksums promise.
+
+    What cannot be read now, or has no checksum, proves nothing.
+    """
+    try:
+        if hasattr(dataset, "resources"):
+            raw = folder / dataset.__name__ / "raw"
+            return any(_differs_from_its_archive(raw / archive, md5) for archive, md5 in dataset.resources)
+        batches = folder / dataset.base_folder
+        return any(_differs_from_its_sum(batches / file, md5) for file, md5 in dataset.train_list + dataset.test_list)
+    except FileNotFoundError:
+        return True
+    except Exception:
+        return False
+
+
+def _differs_from_its_sum(file: Path, md5: str) -> bool:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "md5").hexdigest() != md5
+
+
+def _differs_from_its_archive(archive: Path, md5: str) -> bool:
+    """MNIST's kin have checksums of the archives, which lie beside what was unpacked from them."""
+    with archive.with_suffix("").open("rb") as unpacked:
+        if not archive.exists() or _differs_from_its_sum(archive, md5):
+            return False
+        with gzip.open(archive) as original:
+            return hashlib.file_digest(original, "md5").digest() != hashlib.file_digest(unpacked, "md5").digest()
+
+
+def _set_aside(folder: Path) -> str:
+    """Renames a folder; tells what became of it."""
+    aside = folder.with_name(f"{folder.name}.damaged-{datetime.now():%Y%m%d-%H%M%S}")
+    try:
+        folder.rename(aside)
+    except FileNotFoundError:  # another process has done it meanwhile
+        return "are set aside now: try again to download them"
+    except OSError:
+        return f"could not be set aside: please remove the folder {folder.name} and try again"
+    return f"are set aside now as {aside.name}: try again to download them"
+
+
+def _folder(name: str) -> Path:
     return Path(os.environ.get("PATCHWISE_DATA") or PROJECT / "downloads") / name
 
 
-def _torchvision_dataset(name):
+def _torchvision_dataset(name: str) -> Any:
     return getattr(import_torchvision().datasets, DATASETS[name].title.replace("-", ""))
 
 
 @contextmanager
-def _limited_waiting():
+def _limited_waiting() -> Iterator[None]:
     """torchvision would wait for ever for a server that does not answer."""
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(SECONDS_WITHOUT_ANSWER)
@@ -181,18 +230,24 @@ def _limited_waiting():
 
 
 @contextmanager
-def _reporting(progress):
+def _reporting(progress: Progress | None) -> Iterator[None]:
     """torchvision reports to a progress bar in the terminal and offers no other way: listen to that bar."""
     utils = import_torchvision().datasets.utils
     terminal_bar = utils.tqdm
 
-    class Bar(terminal_bar):
-        def update(self, received):
-            super().update(received)
-            if progress:
-                progress(self.n, self.total)
+    def bar_that_reports(*arguments: Any, **options: Any) -> Any:
+        bar = terminal_bar(*arguments, **options)
+        show = bar.update
 
-    utils.tqdm = Bar
+        def update(received: int) -> None:
+            show(received)
+            if progress:
+                progress(bar.n, bar.total)
+
+        bar.update = update
+        return bar
+
+    utils.tqdm = bar_that_reports
     try:
         yield
     finally:

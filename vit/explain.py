@@ -4,12 +4,14 @@ Sums are computed in float64 from the float32 numbers of the trace, so that what
 T = N+1 tokens, D width, h heads, L blocks, as in the model.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import erf, sqrt
 
 import numpy as np
 import torch
-from torch import nn
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
 
 from vit.data import normalise
 from vit.model import VisionTransformer
@@ -39,9 +41,11 @@ class DotProduct:
     rest_sum: float
 
 
-def dot_product(a, b, bias: float = 0.0, largest: int = 3, total: float | None = None) -> DotProduct:
+def dot_product(
+    left: ArrayLike, right: ArrayLike, bias: float = 0.0, largest: int = 3, total: float | None = None
+) -> DotProduct:
     """Unfold a·b + bias. Where the model's own result is known, pass it as `total`: pages show that one."""
-    a, b = np.asarray(a, float), np.asarray(b, float)
+    a, b = np.asarray(left, float), np.asarray(right, float)
     if a.ndim != 1 or a.shape != b.shape:
         raise ValueError(f"A dot product takes two vectors of one length, not {a.shape} and {b.shape}.")
     products = a * b
@@ -143,16 +147,29 @@ def scaling_effect(block: BlockTrace, head: int) -> tuple[Attended, Attended]:
     visible = np.isfinite(block.scores[head])
     products = np.where(visible, q @ k.T, -np.inf)
 
-    def attended(scores):
+    def attended(scores: np.ndarray) -> Attended:
         pattern = softmax(scores)
         return Attended(scores, pattern, float(scores[visible].std()), entropy(pattern))
 
     return attended(products / sqrt(q.shape[-1])), attended(products)
 
 
+def attention_maps(trace: ForwardTrace, token: int) -> np.ndarray:
+    """Where the token looks, in every head of every block: (L, h, grid, grid), CLS left out."""
+    rows = np.stack([block.pattern[:, token, 1:] for block in trace.blocks])  # (L, h, N)
+    grid = round(sqrt(rows.shape[-1]))
+    return rows.reshape(*rows.shape[:2], grid, grid)
+
+
+def causal_pattern(block: BlockTrace, head: int) -> np.ndarray:
+    """The pattern that a head's scores would give under GPT's mask: (T, T)."""
+    seen = np.tri(block.scores.shape[-1], dtype=bool)
+    return softmax(np.where(seen, block.scores[head], -np.inf))
+
+
 # Which patches the answer stands on
 
-PASSES_AT_ONCE = 49
+SCORES_AT_ONCE = 49 * 16 * 50 * 50  # what the article's model computes in one block for its 49 patches
 
 
 def rollout(trace: ForwardTrace) -> np.ndarray:
@@ -169,9 +186,9 @@ def occlusion(trace: ForwardTrace, model: VisionTransformer) -> np.ndarray:
     """How much probability the answer loses when nobody can look at a patch: (N,), one forward pass for each."""
     alone = torch.eye(len(trace.tokens), dtype=torch.bool)[1:, None, None]  # (N, 1, 1, T)
     image, left = normalise(trace.image[None]), []
-    for hidden in alone.split(PASSES_AT_ONCE):
+    for hidden in alone.split(max(1, SCORES_AT_ONCE // trace.blocks[0].scores.size)):
 
-        def hide(name, block, value, hidden=hidden):
+        def hide(name: str, block: int | None, value: Tensor, hidden: Tensor = hidden) -> Tensor:
             return value.masked_fill(hidden, -torch.inf) if name == "scores" else value
 
         with torch.inference_mode():
@@ -180,9 +197,19 @@ def occlusion(trace: ForwardTrace, model: VisionTransformer) -> np.ndarray:
 
 
 def same_order(a: np.ndarray, b: np.ndarray) -> float:
-    """Spearman's rank correlation: 1 if both put the patches in the same order, −1 in the opposite one."""
-    ranks = [np.argsort(np.argsort(values)) for values in (a, b)]
-    return float(np.corrcoef(*ranks)[0, 1])
+    """Spearman's rank correlation: 1 if both put the patches in the same order, −1 in the opposite one.
+
+    0 if all values of one are the same: then it has no order.
+    """
+    if np.ptp(a) == 0 or np.ptp(b) == 0:
+        return 0.0
+    return float(np.corrcoef(_ranks(a), _ranks(b))[0, 1])
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """Equal values share the mean of their ranks. (SciPy has this, and takes a second to import.)"""
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    return (count.cumsum() - (count - 1) / 2)[place]
 
 
 # Embedding
@@ -199,6 +226,12 @@ def neighbour_similarity(similarity: np.ndarray) -> tuple[float, float]:
     rows, columns = np.divmod(np.arange(grid * grid), grid)
     apart = np.maximum(np.abs(rows[:, None] - rows), np.abs(columns[:, None] - columns))
     return float(similarity[apart == 1].mean()), float(similarity[apart > 1].mean())
+
+
+def most_alike(similarity: np.ndarray) -> np.ndarray:
+    """For each, which other one is most like it: (N, N) -> (N,)."""
+    itself = np.eye(len(similarity), dtype=bool)
+    return np.where(itself, -np.inf, similarity).argmax(-1)
 
 
 def conv2d_difference(model: VisionTransformer, image: np.ndarray) -> float:
@@ -242,6 +275,17 @@ def token_similarity(trace: ForwardTrace) -> np.ndarray:
     return cosines(depths(trace))
 
 
+def mean_of_others(similarity: np.ndarray, token: int) -> np.ndarray:
+    """The token's mean cosine with all tokens but itself, at every depth: (L+1, T, T) -> (L+1,)."""
+    return np.delete(similarity[:, token], token, axis=-1).mean(-1)
+
+
+def block_sum(block: BlockTrace, token: int) -> np.ndarray:
+    """Equations (2) and (3) for one token: before, + attention, = between, + MLP, = after: (5, D)."""
+    steps = block.resid_pre, block.attn_out, block.resid_mid, block.mlp_out, block.resid_post
+    return np.stack([step[token] for step in steps])
+
+
 @dataclass(frozen=True, eq=False)
 class ClsPath:
     """Each (L+1,): after the embedding and after each block."""
@@ -273,6 +317,13 @@ def logit_lens(trace: ForwardTrace, model: VisionTransformer) -> LogitLens:
     return LogitLens(logits, softmax(logits))
 
 
+def settled_at(lens: LogitLens) -> int:
+    """The depth from which on the largest probability is that of the final answer; 0 is the embedding."""
+    answers = lens.probabilities.argmax(-1)
+    others = np.flatnonzero(answers != answers[-1])
+    return int(others[-1]) + 1 if len(others) else 0
+
+
 @dataclass(frozen=True, eq=False)
 class Contributions:
     """What each part of the model put between two classes' logits; all of it together is the difference."""
@@ -299,8 +350,8 @@ def contributions(
     deviation = layer_norm_numbers(trace.blocks[-1].resid_post[0], model.norm).deviation
     direction = weights(model.head.weight)[winner] - weights(model.head.weight)[runner_up]  # (D,)
 
-    def share(part):
-        part = np.asarray(part, float)
+    def share(added: ArrayLike) -> np.ndarray:
+        part = np.asarray(added, float)
         centred = part - part.mean(-1, keepdims=True)
         return centred / deviation * weights(model.norm.weight) @ direction
 
@@ -313,6 +364,32 @@ def contributions(
     )
 
 
+@dataclass(frozen=True)
+class Step:
+    """One part of a sum on its way from 0 to the total."""
+
+    part: str
+    block: int | None  # counted from 0; None for what belongs to no block
+    value: float
+    before: float  # the sum of all steps before it
+
+    @property
+    def after(self) -> float:
+        return self.before + self.value
+
+
+def steps(shares: Contributions) -> list[Step]:
+    """Who adds what, in the order of the model; a block adds twice, by attention and by its MLP."""
+    blocks = enumerate(zip(shares.attention, shares.mlp, strict=True))
+    both = [(part, block, value) for block, pair in blocks
+            for part, value in zip(("attention", "MLP"), pair, strict=True)]
+    ordered = [("z₀", None, shares.embedding), *both, ("fixed", None, shares.constant)]
+    taken: list[Step] = []
+    for part, block, value in ordered:
+        taken.append(Step(part, block, float(value), taken[-1].after if taken else 0.0))
+    return taken
+
+
 # Arithmetic
 
 
@@ -321,8 +398,13 @@ def softmax(scores: np.ndarray) -> np.ndarray:
     return exponentials / exponentials.sum(-1, keepdims=True)
 
 
-def lengths(vectors) -> np.ndarray:
+def lengths(vectors: np.ndarray | Sequence[np.ndarray]) -> np.ndarray:
     return np.linalg.norm(np.asarray(vectors, float), axis=-1)
+
+
+def furthest_from_zero(values: np.ndarray) -> int:
+    """The most telling one of many numbers, for as long as nobody has chosen another."""
+    return int(np.abs(values).argmax())
 
 
 def cosines(vectors: np.ndarray) -> np.ndarray:

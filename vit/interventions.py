@@ -31,7 +31,7 @@ class HeadsOff:
     heads: Mapping[int, Collection[int]]
 
     def __call__(self, name: str, block: int | None, value: Tensor) -> Tensor:
-        if name != "heads" or not self.heads.get(block):
+        if name != "heads" or block is None or not self.heads.get(block):
             return value
         silenced = value.clone()
         silenced[:, list(self.heads[block])] = 0

@@ -12,7 +12,8 @@ where it is computed. A probe that keeps what it sees records a forward pass, on
 something else changes it, and without one the value passes untouched. The model itself keeps nothing.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -20,11 +21,19 @@ from torch import Tensor, nn
 from vit.config import ViTConfig
 
 Probe = Callable[[str, int | None, Tensor], Tensor]
-ALL, CLS = slice(None), slice(1)  # which tokens
+See = Callable[[str, Tensor], Tensor]  # a probe inside a block, which knows the block's number
 
 
 def untouched(name: str, block: int | None, value: Tensor) -> Tensor:
     return value
+
+
+def unseen(name: str, value: Tensor) -> Tensor:
+    return value
+
+
+def inside(block: int, probe: Probe) -> See:
+    return lambda name, value: probe(name, block, value)
 
 
 class PatchEmbedding(nn.Module):
@@ -67,13 +76,13 @@ class MultiHeadSelfAttention(nn.Module):
     def split(self, x: Tensor) -> Tensor:
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)  # (B, h, N+1, d_k)
 
-    def forward(self, x: Tensor, probe: Probe, block: int, asking: slice = ALL) -> Tensor:
-        q = probe("q", block, self.split(self.W_q(x[:, asking])))
-        k = probe("k", block, self.split(self.W_k(x)))
-        v = probe("v", block, self.split(self.W_v(x)))
-        scores = probe("scores", block, (q * self.scale) @ k.mT)  # (B, h, N+1, N+1)
-        pattern = probe("pattern", block, scores.softmax(dim=-1))
-        heads = probe("heads", block, pattern @ v)  # (B, h, N+1, d_k)
+    def forward(self, asking: Tensor, x: Tensor, see: See) -> Tensor:
+        q = see("q", self.split(self.W_q(asking)))
+        k = see("k", self.split(self.W_k(x)))
+        v = see("v", self.split(self.W_v(x)))
+        scores = see("scores", (q * self.scale) @ k.mT)  # (B, h, N+1, N+1)
+        pattern = see("pattern", scores.softmax(dim=-1))
+        heads = see("heads", pattern @ v)  # (B, h, N+1, d_k)
         return self.out_proj(heads.transpose(1, 2).flatten(2))  # (B, N+1, D)
 
 
@@ -91,39 +100,49 @@ class TransformerBlock(nn.Module):
         self.contract = nn.Linear(config.mlp_width, config.width)
         self.dropout = nn.Dropout(config.dropout)
 
-    def msa(self, x: Tensor, probe: Probe, block: int, asking: slice) -> Tensor:
-        return probe("attn_out", block, self.dropout(self.attention(x, probe, block, asking)))
+    def msa(self, x: Tensor, see: See) -> Tensor:
+        return see("attn_out", self.dropout(self.attention(x, x, see)))
 
-    def mlp(self, x: Tensor, probe: Probe, block: int) -> Tensor:
-        hidden = probe("mlp_hidden", block, self.activation(self.expand(x)))  # (B, N+1, M)
-        return probe("mlp_out", block, self.dropout(self.contract(self.dropout(hidden))))  # (B, N+1, D)
+    def mlp(self, x: Tensor, see: See) -> Tensor:
+        hidden = see("mlp_hidden", self.activation(self.expand(x)))  # (B, N+1, M)
+        return see("mlp_out", self.dropout(self.contract(self.dropout(hidden))))  # (B, N+1, D)
 
-    def forward(self, z: Tensor, probe: Probe, block: int, asking: slice = ALL) -> Tensor:
-        z = probe("resid_pre", block, z)
-        z = z[:, asking] + self.msa(probe("ln1", block, self.norm1(z)), probe, block, asking)
-        z = probe("resid_mid", block, z)
-        z = z + self.mlp(probe("ln2", block, self.norm2(z)), probe, block)
-        return probe("resid_post", block, z)
+    def forward(self, z: Tensor, see: See) -> Tensor:
+        z = see("resid_pre", z)
+        z = z + self.msa(see("ln1", self.norm1(z)), see)
+        z = see("resid_mid", z)
+        z = z + self.mlp(see("ln2", self.norm2(z)), see)
+        return see("resid_post", z)
+
+    def for_cls_alone(self, z: Tensor) -> Tensor:
+        """The same for CLS, where nobody looks at the others: 7 % of a training step at depth 10, 14 % at depth 3."""
+        x, cls = self.norm1(z), z[:, :1]
+        cls = cls + self.dropout(self.attention(x[:, :1], x, unseen))
+        return cls + self.mlp(self.norm2(cls), unseen)  # (B, 1, D)
 
 
 class VisionTransformer(nn.Module):
     """Patches in, blocks in between, and a linear head that reads the CLS token."""
 
-    def __init__(self, config: ViTConfig):
+    def __init__(self, config: ViTConfig, generator: torch.Generator | None = None):
         super().__init__()
         self.config = config
         self.embedding = PatchEmbedding(config)
         self.dropout = nn.Dropout(config.dropout)
-        self.blocks = nn.ModuleList(TransformerBlock(config) for _ in range(config.depth))
+        blocks = nn.ModuleList(TransformerBlock(config) for _ in range(config.depth))
+        self.blocks = cast(Sequence[TransformerBlock], blocks)
         self.norm = nn.LayerNorm(config.width, eps=1e-6)
         self.head = nn.Linear(config.width, config.classes)
-        self.initialise()
+        self.initialise(generator)
 
-    def initialise(self) -> None:
-        """Truncated normal, σ = 0.02, for all weights, CLS and positions; biases start at 0."""
+    def initialise(self, generator: torch.Generator | None = None) -> None:
+        """Truncated normal, σ = 0.02, for all weights, CLS and positions; biases start at 0.
+
+        Drawn from torch's global generator, unless there is another: a server with many visitors seeds no globals.
+        """
         for name, parameter in self.named_parameters():
             if parameter.dim() == 2 or name == "embedding.cls_token":
-                nn.init.trunc_normal_(parameter, std=0.02)
+                nn.init.trunc_normal_(parameter, std=0.02, generator=generator)
             elif name.endswith("bias"):
                 nn.init.zeros_(parameter)
 
@@ -133,11 +152,13 @@ class VisionTransformer(nn.Module):
         if images.dim() != 4 or images.shape[1:] != expected:
             raise ValueError(f"This model reads images of shape (B, {', '.join(map(str, expected))}), "
                              f"not {tuple(images.shape)}.")
-        unseen = self.training and probe is None
+        only_cls_counts = self.training and probe is None  # the head reads nothing else of the last block
         probe = probe or untouched
         z = probe("tokens", None, self.dropout(self.embedding(images, probe)))  # (B, N+1, D)
         for number, block in enumerate(self.blocks):
-            # The head reads CLS alone: where nobody looks, the last block need not work for the others.
-            z = block(z, probe, number, CLS if unseen and number == config.depth - 1 else ALL)
+            if only_cls_counts and block is self.blocks[-1]:
+                z = block.for_cls_alone(z)
+            else:
+                z = block(z, inside(number, probe))
         y = probe("cls_out", None, self.norm(z[:, 0]))  # (4)  y = LN(z_L⁰), (B, D)
         return probe("logits", None, self.head(y))  # (B, classes)

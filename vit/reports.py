@@ -5,7 +5,6 @@ A line from a file is trusted in nothing: what is not a whole report with finite
 
 import json
 from dataclasses import asdict, dataclass, fields, replace
-from math import isfinite
 from types import UnionType
 from typing import Any, ClassVar, TypeVar, cast, get_args, get_origin
 
@@ -73,6 +72,7 @@ class Validating:
 
 Report = StepReport | Validation | Note | End
 Any_Report = TypeVar("Any_Report", StepReport, Validation, Note, End)
+MOST = 1e300  # no number of a run is larger; NaN, which is not below it, and Infinity are no numbers here
 KINDS: dict[str, Any] = {kind.kind: kind for kind in (StepReport, Validation, Note, End)}
 
 
@@ -111,7 +111,7 @@ def _fits(value: object, kind: Any) -> bool:
     if isinstance(value, bool):
         return bool in allowed
     if isinstance(value, int | float):
-        return isfinite(value) and (float in allowed or (int in allowed and isinstance(value, int)))
+        return abs(value) < MOST and (float in allowed or (int in allowed and isinstance(value, int)))
     return isinstance(value, allowed)
 
 

@@ -7,7 +7,7 @@ and data sets, transforms and models are there.
 
 from types import ModuleType
 
-_declared = []  # torch forgets a declaration when its library object goes
+_declared: list[object] = []  # torch forgets a declaration when its library object goes
 
 
 def import_torchvision() -> ModuleType:
@@ -21,7 +21,7 @@ def import_torchvision() -> ModuleType:
     return torchvision
 
 
-def _declare_missing_operators():
+def _declare_missing_operators() -> None:
     from torch.library import Library
 
     library = Library("torchvision", "DEF")

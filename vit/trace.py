@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from vit.config import ViTConfig
 from vit.data import normalise
 from vit.model import Probe, VisionTransformer
 
@@ -77,3 +78,36 @@ def trace_image(model: VisionTransformer, image: np.ndarray, *interventions: Pro
 def frozen(array: np.ndarray) -> np.ndarray:
     array.flags.writeable = False
     return array
+
+
+NUMBER = 4  # bytes of a float32
+
+
+def trace_bytes(config: ViTConfig) -> int:
+    """How much memory a trace takes, by closed form."""
+    T, D = config.tokens, config.width
+    block = 11 * T * D + 2 * config.heads * T * T + T * config.mlp_width
+    outside = config.patches * (config.patch_values + D) + 2 * T * D + 2 * D + 2 * config.classes
+    return NUMBER * (config.depth * block + outside) + config.image_size**2 * config.channels
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """Where CLS looks in the last block, as the mean over the heads, and what the model answers."""
+
+    pattern: np.ndarray  # (T,)
+    prediction: int
+
+
+def last_look(model: VisionTransformer, image: np.ndarray) -> Look:
+    """Far less memory than a trace of a large model takes: of all that passes, one row is kept."""
+    rows = []
+
+    def keep(name: str, block: int | None, value: Tensor) -> Tensor:
+        if name == "pattern" and block == model.config.depth - 1:
+            rows.append(value[0, :, 0].mean(0).numpy())
+        return value
+
+    with torch.inference_mode():
+        logits = model(normalise(image[None]), keep)
+    return Look(rows[0], int(logits[0].argmax()))

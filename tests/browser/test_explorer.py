@@ -3,13 +3,14 @@
 import base64
 import io
 import re
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from benchmarks.visitor import serve
+from tests.support.visitor import serve
 from vit import checkpoints, drawing
 from vit.interventions import HeadsOff, MaskPatches, PositionsOff
 from vit.trace import trace_image
@@ -104,6 +105,50 @@ def test_a_stroke_that_ends_outside_the_canvas_is_kept_up_to_its_edge(page, app_
     assert min(*last, *(drawing.SIDE - last)) <= 1
     along, whole = last - first, np.array(outside) - 150
     assert along @ whole > 0.99 * np.hypot(*along) * np.hypot(*whole)  # in the same direction
+
+
+def test_a_stroke_drawn_while_the_connection_is_broken_arrives(page, app_url):
+    connection = Connection(page)
+    page.goto(app_url)
+    canvas = page.locator("canvas.upper-canvas")
+    expect(canvas).to_be_visible()
+    settled(page)
+    box = canvas.bounding_box()
+    page.mouse.move(box["x"] + 90, box["y"] + 80)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 240, box["y"] + 80, steps=6)
+    connection.cut()
+    expect(page.locator("[data-test-connection-state=CONNECTED]")).to_have_count(0)
+    page.mouse.move(box["x"] + 160, box["y"] + 270, steps=6)
+    page.mouse.up()
+    connection.mend()
+    expect(page.locator("[data-testid=answer]")).to_be_visible()
+    (stroke,) = drawing.from_code(drawn_code(page)).strokes
+    assert np.abs(np.array(stroke[-1]) - (160, 270)).max() <= 2
+
+
+class Connection:
+    """A page's way to its server, which can be cut and mended."""
+
+    def __init__(self, page):
+        self.open, self.sockets = True, []
+        page.route_web_socket(re.compile("_stcore/stream"), self.route)
+
+    def route(self, socket):
+        if not self.open:
+            socket.close()
+            return
+        server = socket.connect_to_server()
+        socket.on_message(server.send)
+        server.on_message(socket.send)
+        self.sockets.append(socket)
+
+    def cut(self):
+        self.open = False
+        self.sockets[-1].close()
+
+    def mend(self):
+        self.open = True
 
 
 def test_nothing_is_asked_of_the_server_that_the_visitor_did_not_ask(page, app_url):
@@ -243,6 +288,18 @@ def test_clicking_a_map_chooses_its_layer_and_head_everywhere(page, app_url, mod
     expect(page.get_by_text(f"spends {best:.0%} of CLS's attention")).to_be_visible()
 
 
+def test_clicking_a_point_of_a_chart_chooses_its_layer_and_head(page, app_url):
+    page.goto(f"{app_url}/attention?d=s0")
+    page.get_by_role("radio", name="All heads").click()
+    point = page.locator(".js-plotly-plot .trace.scatter").first.locator(".point").nth(5 * 16 + 9)
+    expect(point).to_be_visible()
+    settled(page)
+    point.click(force=True)  # Plotly hears it on a rectangle above all points
+    expect(page).to_have_url(re.compile(r"layer=6.*head=10|head=10.*layer=6"))
+    expect(page.get_by_text("head 10 of layer 6 looks")).to_be_visible()
+    settled(page)
+
+
 def test_the_token_chosen_on_one_page_is_chosen_on_the_next(page, app_url):
     page.goto(f"{app_url}/patches?d=s0")
     click_cell(page, "your digit, cut into 49 patches", 4, 2, 7, 7)
@@ -338,3 +395,23 @@ def test_a_finger_draws_and_does_not_scroll_the_page(new_page, app_url):
     touch.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     expect(page.locator("[data-testid=answer]")).to_be_visible()
     assert page.locator("[data-testid=stMain]").evaluate("e => e.scrollTop") == before
+
+
+HOSTILE = [
+    "[Sign in again](https://evil.example)", "![x](https://evil.example/p.png)", "https://evil.example",
+    "www.evil.example", "somebody@evil.example", "<img src=x>", "$x^2$ :red[x] :material/home: **x**",
+]
+
+
+@pytest.mark.parametrize("words", HOSTILE)
+def test_what_a_link_says_is_shown_as_text(page, app_url, words):
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{app_url}/?" + urlencode({"model": words}))
+    notice = page.locator("[data-testid=stAlert]", has_text="There is no model of the name")
+    expect(notice).to_be_visible()
+    settled(page)
+    shown = notice.inner_text().replace("\u2060", "")
+    assert words[:30] in shown
+    assert notice.locator("p").locator("*").count() == 0
+    assert not [url for url in asked if "evil.example" in url.split("?")[0]]

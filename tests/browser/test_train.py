@@ -1,9 +1,15 @@
 """Training as a visitor sees it: points arrive, the pointer reads them, a page switch disturbs nothing."""
 
+import csv
 import re
-import time
+import zipfile
 
+import pytest
 from playwright.sync_api import expect
+
+from tests.support.visitor import serve
+from vit import runs, worker
+from vit.config import TrainConfig, ViTConfig
 
 PATIENCE = 120_000  # milliseconds; the workers may share the machine with others
 
@@ -35,7 +41,7 @@ def hover(page, key: str):
 def test_start_watch_switch_pages_stop_and_open_in_the_explorer(page, app_url):
     open_training(page, app_url)
     page.get_by_role("button", name="Start both twins").click()
-    expect(page.locator(".gap")).to_have_text(re.compile(r"^[+−]\d+\.\d"), timeout=PATIENCE)
+    expect(page.locator(".pw-gap")).to_have_text(re.compile(r"^[+−]\d+\.\d"), timeout=PATIENCE)
     expect(page.get_by_text("Who pays?")).to_be_visible()
 
     told = hover(page, "train_accuracy")
@@ -54,29 +60,86 @@ def test_start_watch_switch_pages_stop_and_open_in_the_explorer(page, app_url):
     before = steps_shown(page)
     page.get_by_role("link", name="Logits").click()
     expect(page.get_by_role("button", name="Start both twins")).to_have_count(0)
-    page.wait_for_timeout(1000)
     page.get_by_role("link", name="Train").click()
-    expect(page.locator(".gap")).to_have_text(re.compile(r"^[+−]\d+\.\d"))
+    expect(page.locator(".pw-gap")).to_have_text(re.compile(r"^[+−]\d+\.\d"))
+    expect(page.get_by_text(re.compile(r"^Step [\d,]+"))).not_to_have_text(
+        re.compile(rf"^Step {before:,},"), timeout=PATIENCE)
     assert steps_shown(page) > before
     assert re.search(r"run=([\w-]+)", page.url)[1] == re.search(r"run=([\w-]+)", address)[1]
 
     page.get_by_role("button", name="Stop").click()
-    start = time.monotonic()
     expect(page.get_by_text("stopped · reads")).to_have_count(2)
-    assert time.monotonic() - start < 10  # a second on an idle machine
 
     page.get_by_role("button", name="Open in the explorer").first.click()
     expect(page.get_by_test_id("stSidebar")).to_contain_text(re.compile("read by the model your run .*plain"))
+
+
+def test_the_page_shows_what_is_after_each_pause_and_each_resume(page, app_url):
+    open_training(page, app_url)
+    page.get_by_text("Tiny", exact=True).click()
+    page.get_by_role("button", name="Start both twins").click()
+    runs_that_pause = page.get_by_text(re.compile("· paused"))
+    pause, resume = (page.get_by_role("button", name=name, exact=True) for name in ("Pause", "Resume"))
+    for _ in range(4):
+        expect(page.get_by_text(re.compile("· training"))).to_have_count(2, timeout=PATIENCE)
+        pause.click()
+        expect(runs_that_pause).to_have_count(2, timeout=PATIENCE)
+        expect(pause).to_be_disabled()
+        before = steps_shown(page)
+        resume.click()
+        expect(runs_that_pause).to_have_count(0)
+        expect(pause).to_be_enabled()
+        expect(page.get_by_text(re.compile(r"^Step [\d,]+"))).not_to_have_text(
+            re.compile(rf"^Step {before:,},"), timeout=PATIENCE)
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_text(re.compile("· stopped"))).to_have_count(2)
 
 
 def test_another_visitor_sees_the_run_in_the_table_but_has_none_of_their_own(new_page, app_url):
     first, second = new_page(), new_page(width=390)
     open_training(first, app_url)
     first.get_by_role("button", name="Start both twins").click()
-    expect(first.locator(".gap")).to_be_visible()
+    expect(first.locator(".pw-gap")).to_be_visible()
     second.goto(f"{app_url}/train")
     expect(second.get_by_text("All runs on this server")).to_be_visible(timeout=PATIENCE)
-    assert second.locator(".gap").count() == 0
+    assert second.locator(".pw-gap").count() == 0
     assert second.evaluate("document.documentElement.scrollWidth <= innerWidth")
     first.get_by_role("button", name="Stop").click()
     expect(first.get_by_text("stopped").first).to_be_visible()
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A folder with small twins that have ended, and their name."""
+    folder = tmp_path_factory.mktemp("runs")
+    config = TrainConfig(model=ViTConfig(patch_size=14, width=8, depth=1, heads=2), train_images=100, epochs=1,
+                         batch_size=50, report_every=1, validation_images=100)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PATCHWISE_RUNS", str(folder))
+        pair = runs.create_twins(config, "quick")
+        for run in runs.pair(pair):
+            assert worker.Worker(run.folder).work() == 0
+    return folder, pair
+
+
+def test_the_first_visit_of_a_fresh_server_shows_the_run_of_its_link_and_each_download_is_whole(page, finished):
+    folder, pair = finished
+    with serve(runs=folder) as url:
+        page.goto(f"{url}/train?run={pair}")
+        expect(page.get_by_text(re.compile("· done"))).to_have_count(2, timeout=PATIENCE)
+        expect(page).to_have_url(re.compile(f"run={pair}"))
+
+        def downloaded(name):
+            with page.expect_download() as download:
+                page.get_by_role("button", name=name).first.click()
+            return download.value.path()
+
+        with downloaded("metrics.csv").open() as file:
+            assert [row["kind"] for row in csv.DictReader(file)] == ["validation", "train", "train", "validation"]
+        assert zipfile.ZipFile(downloaded("TensorBoard")).testzip() is None
+        weights = (folder / f"{pair}-plain" / "checkpoints" / "epoch-0001.safetensors").read_bytes()
+        assert downloaded("epoch-0001.safetensors").read_bytes() == weights
+
+        page.get_by_role("button", name="Share").click()
+        expect(page.get_by_test_id("stDialog")).to_contain_text(f"run={pair}")
+        page.close()  # before its server goes

@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 
 from vit import checkpoints
 
-APP = Path(__file__).parents[2] / "app.py"
+APP = Path(__file__).parents[2] / "vit" / "ui" / "script.py"
 PATH = ("draw", "patches", "embedding", "attention", "layers", "logits")
 
 
@@ -35,9 +35,11 @@ def open_app():
         for name, value in parameters.items():
             visitor.query_params[name] = value
         visitor.run()
-        if page != "draw":
-            visitor.session_state.page = page
-            visitor.switch_page(f"pages/{page}.py").run()
-        return visitor
+        return turn_to(visitor, page) if page != "draw" else visitor
 
     return open_page
+
+
+def turn_to(visitor: AppTest, page: str) -> AppTest:
+    visitor.session_state.page = page
+    return visitor.switch_page(f"../../pages/{page}.py").run()

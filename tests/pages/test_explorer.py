@@ -1,8 +1,10 @@
+import re
+
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import PATH
+from tests.pages.conftest import PATH, turn_to
 from vit import checkpoints, drawing, runs, worker
 from vit.config import PRESETS, TrainConfig, ViTConfig
 from vit.interventions import MaskPatches, PositionsOff
@@ -15,7 +17,8 @@ SEVEN = "s0"
 def words(visitor) -> str:
     """All that stands on the page, as one text."""
     kinds = ("title", "markdown", "caption", "warning", "info", "latex")
-    return "\n".join(element.value for kind in kinds for element in getattr(visitor, kind))
+    text = "\n".join(element.value for kind in kinds for element in getattr(visitor, kind))
+    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", text).replace("\u2060", "")  # what was escaped is read as it was
 
 
 @pytest.mark.parametrize("page", [*PATH, "what_if"])
@@ -48,6 +51,28 @@ def test_every_panel_about_attention_opens(shipped, open_app, panel, config):
     visitor = open_app("attention", d=SEVEN, layer="2", head="2", token="3")
     visitor.button_group(key="attention_panel").set_value(panel).run()
     assert not visitor.exception
+
+
+@pytest.mark.parametrize(("page", "control", "panel"), [
+    *(("embedding", "closer", panel) for panel in ("Filters", "CLS and positions", "Position maps", "z₀")),
+    *(("layers", "closer_layers", panel)
+      for panel in ("MLP", "LayerNorm", "All tokens", "Tokens alike", "Path of CLS")),
+])
+@pytest.mark.parametrize("config", [SMALL, PRESETS["cifar"]])
+def test_every_closer_look_opens(shipped, open_app, page, control, panel, config):
+    shipped(config)
+    visitor = open_app(page, d=SEVEN, layer="2", token="3")
+    visitor.button_group(key=control).set_value(panel).run()
+    assert not visitor.exception
+
+
+def test_the_number_chosen_in_a_block_is_followed_through_its_layer_norm(shipped, open_app):
+    shipped(SMALL)
+    visitor = open_app("layers", d=SEVEN, layer="2", token="3")
+    visitor.button_group(key="closer_layers").set_value("LayerNorm").run()
+    visitor.number_input(key="number_widget").set_value(9).run()
+    assert "Number 9 is chosen" in words(visitor)
+    assert "number 9</th>" in "".join(html.proto.body for html in visitor.get("html"))
 
 
 def test_what_a_patch_counts_is_measured_by_hiding_it(shipped, open_app):
@@ -116,7 +141,7 @@ def test_the_sidebar_s_selectors_move_the_page(shipped, open_app):
     visitor = open_app(d=SEVEN)
     visitor.session_state.page = "attention"
     visitor.session_state.chosen_layer = 2
-    visitor.switch_page("pages/attention.py").run()
+    turn_to(visitor, "attention")
     assert "of layer 3" in words(visitor)
 
 
@@ -137,7 +162,7 @@ def test_an_output_of_the_embedding_and_a_unit_of_the_mlp_are_chosen_apart(shipp
     shipped(SMALL)
     visitor = open_app("layers", d=SEVEN)
     visitor.number_input(key="unit_widget").set_value(20).run()
-    visitor.switch_page("pages/embedding.py").run()
+    turn_to(visitor, "embedding")
     assert visitor.number_input(key="output_widget").value == 1
 
 
@@ -145,7 +170,7 @@ def test_the_last_picture_of_the_drawing_has_the_grid_of_the_model(shipped, open
     for config in (SMALL, ViTConfig(patch_size=14, width=32, depth=1, heads=4)):
         shipped(config)
         page = "".join(html.proto.body for html in open_app(d=SEVEN).get("html"))
-        assert f"calc(100%/{config.grid})" in page
+        assert f"--grid: {config.grid}\"" in page
 
 
 def test_a_choice_beyond_a_smaller_model_falls_back_into_its_range(shipped, open_app):

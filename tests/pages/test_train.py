@@ -1,13 +1,19 @@
 """The training page without a browser: what it says and does, with run folders in every state."""
 
+import json
+import re
 import time
 from dataclasses import replace
 
+import numpy as np
 import pytest
+import streamlit as st
 
-from vit import dispatch, runs, worker
+from tests.support.verdicts import LABELS, verdict
+from vit import reports, runs, worker
 from vit.config import PRESETS, TRAINING_PRESETS, TrainConfig, ViTConfig
-from vit.ui import training_after
+from vit.runs import queue
+from vit.ui.panels.train import live, table
 
 CONFIG = TrainConfig(
     model=ViTConfig(patch_size=7, width=16, depth=1, heads=2), train_images=640, epochs=2, batch_size=32,
@@ -18,13 +24,13 @@ CONFIG = TrainConfig(
 @pytest.fixture(autouse=True)
 def root(tmp_path, monkeypatch):
     monkeypatch.setenv("PATCHWISE_RUNS", str(tmp_path))
-    monkeypatch.setattr(dispatch, "WARM_WORKERS", 0)
+    monkeypatch.setattr(queue, "WARM_WORKERS", 0)
     yield tmp_path
     for run in runs.list_runs():
         runs.stop(run.id)
     while runs.busy():
         time.sleep(0.05)
-    dispatch.dispatcher().close()
+    queue.dispatcher().close()
 
 
 @pytest.fixture
@@ -41,9 +47,35 @@ def finished_twins(config=CONFIG) -> str:
     return pair
 
 
+def twins_that_ended(config=CONFIG, state="done", epochs=1) -> str:
+    """Folders as finished runs leave them, without the training."""
+    pair = runs.create_twins(config, "quick")
+    for run in runs.pair(pair):
+        lines = [verdict([], step=0)] + [
+            verdict(np.flatnonzero(LABELS != 0)[:100] if run.config.flips else [], step=20 * (epoch + 1), whole=True)
+            for epoch in range(epochs)
+        ]
+        (run.folder / "metrics.jsonl").write_bytes(b"".join(map(reports.to_line, lines)))
+        runs.write_status(run.folder, state)
+    return pair
+
+
 def words(visitor) -> str:
     kinds = ("title", "markdown", "caption", "warning", "info", "error", "subheader")
-    return "\n".join(element.value for kind in kinds for element in getattr(visitor, kind))
+    written = "\n".join(element.value for kind in kinds for element in getattr(visitor, kind))
+    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", written)  # as Markdown shows it
+
+
+def html(visitor) -> str:
+    return "".join(element.proto.body for element in visitor.get("html"))
+
+
+def choose_rows(visitor, *rows):
+    """Tick rows of the table, which AppTest has no way to do."""
+    states = visitor._tree.get_widget_states()
+    states.widgets.add(id=visitor.dataframe[0].proto.id, string_value=json.dumps(
+        {"selection": {"rows": rows, "columns": [], "cells": []}}))
+    return visitor._run(states)
 
 
 def test_a_first_visitor_is_offered_presets_and_told_what_they_take(small, open_app):
@@ -62,7 +94,7 @@ def test_start_trains_real_twins_and_each_visitor_keeps_their_own(small, open_ap
     second.button(key="train_start").click().run()
     theirs = second.session_state.train_pair
     assert ours != theirs
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600  # so many seconds only where others hold the cores
     while {run.state for run in runs.list_runs()} != {"done"}:
         assert time.monotonic() < deadline
         time.sleep(0.1)
@@ -72,7 +104,7 @@ def test_start_trains_real_twins_and_each_visitor_keeps_their_own(small, open_ap
         assert visitor.session_state.train_pair == pair
         assert visitor.query_params["run"] == pair
     plain, other_plain = (runs.pair(pair)[0] for pair in (ours, theirs))
-    timeless = [[{k: v for k, v in line.items() if k not in ("seconds", "images_per_second")}
+    timeless = [[replace(line, seconds=0, **({"images_per_second": 0} if line.kind == "train" else {}))
                  for line in runs.Feed(run.folder).read()] for run in (plain, other_plain)]
     assert timeless[0] == timeless[1]  # the same seed: pressing Start again replays the same run
 
@@ -82,7 +114,7 @@ def test_a_finished_pair_shows_the_measured_gap_and_opens_in_the_explorer(small,
     visitor = open_app("train", run=pair)
     assert not visitor.exception
     verdicts = [runs.last_verdict(run.folder) for run in runs.pair(pair)]
-    gap = 100 * (verdicts[0]["accuracy"] - verdicts[1]["accuracy"])
+    gap = 100 * (verdicts[0].accuracy - verdicts[1].accuracy)
     assert f"{gap:+.1f} points".replace("-", "−") in words(visitor)
     assert "after 40 steps" in words(visitor)
     visitor.button(key="explore_True").click().run()
@@ -97,7 +129,7 @@ def test_each_move_of_the_slider_over_the_epochs_counts(small, open_app):
         assert f"after epoch {int(stem[-4:])}: it reads" in words(visitor)
 
 
-def test_a_wish_for_a_run_that_another_visitor_deleted_gets_a_sentence(small, open_app):
+def test_what_is_asked_of_a_run_that_another_visitor_deleted_gets_a_sentence(small, open_app):
     pair = finished_twins()
     for run in runs.pair(pair):
         runs.write_status(run.folder, "paused")
@@ -176,6 +208,39 @@ def test_reset_replays_the_seed_and_a_new_seed_is_another(small, open_app):
     assert {run.state for run in runs.pair(again)} == {"stopped"}
 
 
+@pytest.mark.parametrize("state", ["queued", "running", "paused", "stopping"])
+def test_while_a_worker_may_act_the_page_looks_again_and_again(small, open_app, monkeypatch, state):
+    """Also while it pauses: it answers to Resume only after the page was made anew."""
+    looks, fragment = {}, st.fragment
+
+    def recorded(function, *, run_every):
+        looks[function.__name__] = run_every
+        return fragment(function, run_every=run_every)
+
+    pair = twins_that_ended(state=state)
+    monkeypatch.setattr(runs, "is_locked", lambda folder: True)
+    with monkeypatch.context() as patched:
+        patched.setattr(st, "fragment", recorded)
+        visitor = open_app("train", run=pair)
+    assert not visitor.exception
+    assert looks == {"panel": live.TICK}
+    monkeypatch.setattr(runs, "is_locked", lambda folder: False)
+
+
+def test_a_pair_that_has_ended_is_glanced_at_in_case_somebody_lets_it_go_on(small, open_app, monkeypatch):
+    looks, fragment = {}, st.fragment
+
+    def recorded(function, *, run_every):
+        looks[function.__name__] = run_every
+        return fragment(function, run_every=run_every)
+
+    pair = twins_that_ended()
+    with monkeypatch.context() as patched:
+        patched.setattr(st, "fragment", recorded)
+        open_app("train", run=pair)
+    assert looks == {"panel": None, "notice_changes": live.GLANCE}
+
+
 def test_who_looks_at_another_visitor_s_run_does_not_stop_it_by_starting_their_own(small, open_app):
     first = open_app("train")
     first.button(key="train_start").click().run()
@@ -191,7 +256,7 @@ def test_runs_of_a_server_that_is_gone_are_interrupted_and_resumed_with_one_clic
     for run in runs.pair(pair):
         runs.write_status(run.folder, "running")
     visitor = open_app("train", run=pair)
-    assert "interrupted" in "".join(html.proto.body for html in visitor.get("html"))
+    assert "interrupted" in html(visitor)
     visitor.button(key="train_resume").click().run()
     assert {run.state for run in runs.pair(pair)} <= {"queued", "running", "done"}
 
@@ -239,16 +304,20 @@ def test_over_the_disk_limit_the_page_offers_to_delete_old_runs(small, open_app,
     visitor = open_app("train")
     visitor.button(key="train_start").click().run()
     assert "Delete old runs to make room" in words(visitor)
-    next(button for button in visitor.button if "oldest" in button.label).click().run()
+    visitor.button(key="train_clean_up").click().run()
+    assert len(runs.list_runs()) == 2
+    visitor.button(key="train_delete_yes").click().run()
     assert runs.list_runs() == []
 
 
 def test_the_oldest_are_the_oldest_of_all_not_of_those_that_are_listed(small, open_app, monkeypatch):
-    pairs = [finished_twins() for _ in range(4)]
-    monkeypatch.setattr(training_after, "MOST_LISTED", 2)
+    pairs = [twins_that_ended() for _ in range(4)]
+    monkeypatch.setattr(table, "MOST_LISTED", 2)
     monkeypatch.setenv("PATCHWISE_RUNS_MB", "0")
     visitor = open_app("train")
-    next(button for button in visitor.button if button.label == "Delete the 2 oldest").click().run()
+    assert visitor.button(key="train_clean_up").label == "Delete the 2 oldest"
+    visitor.button(key="train_clean_up").click().run()
+    visitor.button(key="train_delete_yes").click().run()
     assert {run.pair for run in runs.list_runs()} == set(pairs[2:])
 
 
@@ -269,3 +338,161 @@ def test_the_estimate_is_of_the_model_that_was_asked_for(small, open_app):
     assert not visitor.exception
     weights = PRESETS["article"].parameters
     assert f"{weights:,} weights, 50 epochs of 55,000 images: at most about" in words(visitor)
+
+
+# The table
+
+
+def test_a_row_that_is_chosen_can_be_looked_at(small, open_app):
+    older, newer = twins_that_ended(), twins_that_ended(replace(CONFIG, seed=7))
+    visitor = open_app("train")
+    choose_rows(visitor, 1)
+    visitor.button(key="train_show").click().run()
+    assert not visitor.exception
+    assert visitor.query_params["run"] == older != newer
+
+
+def test_two_rows_are_compared_in_words_and_curves(small, open_app):
+    twins_that_ended()
+    twins_that_ended(replace(CONFIG, learning_rate=1e-2))
+    visitor = open_app("train")
+    choose_rows(visitor, 0, 1)
+    assert not visitor.exception
+    assert "From the older run (faded) to the newer: learning rate 0.003 → 0.01." in words(visitor).replace("**", "")
+
+
+def test_deleting_asks_first_names_the_runs_and_can_be_refused(small, open_app):
+    doomed, kept = twins_that_ended(), twins_that_ended()
+    visitor = open_app("train")
+    choose_rows(visitor, 1)
+    visitor.button(key="train_delete").click().run()
+    assert {run.pair for run in runs.list_runs()} == {doomed, kept}
+    assert doomed in words(visitor)
+    assert kept not in words(visitor)
+    assert re.search(r"\d\.\d MB", words(visitor))
+    visitor.button(key="train_delete_no").click().run()
+    assert {run.pair for run in runs.list_runs()} == {doomed, kept}
+    assert doomed not in words(visitor)
+    choose_rows(visitor, 1)
+    visitor.button(key="train_delete").click().run()
+    visitor.run()  # another tick of the page does not take the question away
+    visitor.button(key="train_delete_yes").click().run()
+    assert {run.pair for run in runs.list_runs()} == {kept}
+
+
+def test_who_deletes_a_run_that_trains_is_told_so(small, open_app):
+    visitor = open_app("train")
+    visitor.button(key="train_start").click().run()
+    choose_rows(visitor, 0)
+    visitor.button(key="train_delete").click().run()
+    assert "It is training now, and will be stopped" in words(visitor)
+    visitor.button(key="train_delete_yes").click().run()
+    assert not visitor.exception
+    assert runs.list_runs() == []
+
+
+def test_a_folder_that_cannot_be_read_is_a_line_that_says_so_and_can_be_deleted(small, open_app, root):
+    good = twins_that_ended()
+    (root / "strange").mkdir()
+    (root / "strange" / "config.json").write_text("[]")
+    visitor = open_app("train")
+    table = visitor.dataframe[0].value
+    assert table["state"].tolist() == ["done", "cannot be read"]
+    assert table["run"].tolist() == ["quick", "strange"]
+    choose_rows(visitor, 1)
+    visitor.button(key="train_delete").click().run()
+    visitor.button(key="train_delete_yes").click().run()
+    assert not visitor.exception
+    assert not (root / "strange").exists()
+    assert {run.pair for run in runs.list_runs()} == {good}
+
+
+# Damage, and words from outside
+
+VERDICT = reports.to_line(verdict([], step=20, whole=True)).decode()
+DAMAGE = {
+    "a verdict without accuracy": ("metrics.jsonl", VERDICT.replace('"accuracy"', '"precision"')),
+    "a verdict of NaN": ("metrics.jsonl", re.sub(r'"loss": [\d.]+', '"loss": NaN', VERDICT)),
+    "a verdict of words": ("metrics.jsonl", re.sub(r'"loss": [\d.]+', '"loss": "low"', VERDICT)),
+    "a verdict on few classes": ("metrics.jsonl", json.dumps(
+        {**json.loads(VERDICT), "confusion": [[1000]], "predictions": "0" * 1000}) + "\n"),
+    "a verdict on few images": ("metrics.jsonl", json.dumps(
+        {**json.loads(VERDICT), "images": 10, "predictions": "0" * 10,
+         "confusion": [[1] + [0] * 9 for _ in range(10)]}) + "\n"),
+    "metrics that are a list": ("metrics.jsonl", "[1, 2]\n"),
+    "a batch that is cut off": ("batch.npz", "PK\x03\x04half a file"),
+    "an unknown state": ("status.json", '{"state": "dancing", "since": 0}'),
+    "a status that is no JSON": ("status.json", "{"),
+    "a checkpoint that is cut off": ("checkpoints/epoch-0001.safetensors", "half a file"),
+    "a checkpoint of a strange name": ("checkpoints/epoch-[x](y).safetensors", "?"),
+    "a strange control file": ("control", "dance"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_damage_in_one_run_is_an_error_to_nobody(small, open_app, name):
+    pair = twins_that_ended()
+    file, content = DAMAGE[name]
+    for run in runs.pair(pair):
+        (run.folder / "checkpoints").mkdir(exist_ok=True)
+        (run.folder / file).write_text(content)
+    for parameters in ({"run": pair}, {}):
+        visitor = open_app("train", **parameters)
+        assert not visitor.exception
+        assert len(visitor.dataframe) == 1
+
+
+def test_words_from_outside_are_shown_as_text(small, open_app):
+    evil = "[Sign in](https://evil.example) ![x](https://evil.example/x.png) <b>now</b>"
+    pair = twins_that_ended()
+    for run in runs.pair(pair):
+        settings = json.loads((run.folder / "config.json").read_text())
+        (run.folder / "config.json").write_text(json.dumps(settings | {"preset": evil}))
+        runs.write_status(run.folder, "failed", evil)
+        with (run.folder / "metrics.jsonl").open("ab") as file:
+            file.write(reports.to_line(reports.Note(step=20, message=evil)))
+    visitor = open_app("train", run=pair)
+    choose_rows(visitor, 0)
+    visitor.button(key="train_delete").click().run()
+    assert not visitor.exception
+    assert "<b>now" not in html(visitor)
+    for kind in ("markdown", "caption", "error", "warning"):
+        for element in getattr(visitor, kind):
+            assert "](https" not in element.value
+    assert "](https" in words(visitor)  # escaped, in the question
+
+
+def test_a_folder_of_runs_that_cannot_be_used_leaves_the_page_with_a_sentence(small, open_app, root, monkeypatch):
+    (root / "occupied").write_text("a file")
+    with monkeypatch.context() as patched:
+        patched.setenv("PATCHWISE_RUNS", str(root / "occupied"))
+        visitor = open_app("train")
+    assert not visitor.exception
+    assert "How does it learn" in words(visitor)
+    assert "cannot be used" in words(visitor)
+    assert visitor.button(key="train_start").disabled
+
+
+# What is left of a run
+
+
+def test_it_says_on_which_images_each_share_was_measured(small, open_app):
+    pair = twins_that_ended()
+    for run in runs.pair(pair):
+        (run.folder / "checkpoints").mkdir()
+        (run.folder / "checkpoints" / "epoch-0001.safetensors").write_text("not needed")
+        line = verdict([0], step=50, whole=True, mirrored_accuracy=0.413 if run.config.flips else None)
+        (run.folder / "metrics.jsonl").write_bytes(reports.to_line(line))
+    visitor = open_app("train", run=pair)
+    assert "after epoch 1: it reads 99.9% of 1,000 validation images." in words(visitor)
+    assert "99.9% of 1,000 validation images and **41.3% of their mirror images**." in words(visitor)
+
+
+def test_the_run_that_a_link_asked_for_is_shown_though_the_address_has_lost_it(small, open_app):
+    pair = twins_that_ended()
+    visitor = open_app()
+    visitor.session_state["asked_run"] = pair
+    visitor.session_state.page = "train"
+    visitor.switch_page("pages/train.py").run()
+    assert visitor.session_state.train_pair == pair
+    assert visitor.query_params["run"] == pair

@@ -95,7 +95,7 @@ def test_the_address_tells_what_is_taken_away(shipped, open_app):
 @pytest.mark.parametrize("off", ["", "patch0", "patch99999", "head1", "mlp2,mlp2,<b>", "positions;"])
 def test_a_link_that_takes_away_nonsense_is_answered_politely(shipped, open_app, off):
     shipped(SMALL)
-    assert "does not exist. The rest is as it asks." in open_app(d=SEVEN, off=off).warning[0].value
+    assert "does not exist. The rest is as it asks." in words(open_app(d=SEVEN, off=off))
     visitor = open_app("what_if", d=SEVEN, off=off)
     assert not visitor.exception
     assert ("1 MLP off" in words(visitor)) == ("mlp" in off)

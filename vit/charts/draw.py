@@ -1,33 +1,70 @@
-"""Pictures and bars of the draw page."""
+"""Pictures of the draw page: the way of the ink, digits to pick, and the answer."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
 from vit.charts import colours
 from vit.charts.mosaic import mosaic
+from vit.charts.picture import PixelPicture, TemplatePicture
+
+SAMPLES_PER_ROW = 7
+MOST_PIXELS = 150  # along a side: a step is shown small
 
 
-def sheet(images: np.ndarray, columns: int) -> np.ndarray:
-    """Digits in rows, with a little air between them."""
-    return mosaic(colours.paint(images, colours.INK, 0, 255), columns, fill=0)
+class Bar(NamedTuple):
+    """One class's probability, and where there was one before a change, that too."""
+
+    number: int
+    share: float
+    text: str
+    best: bool
+    before: float | None
 
 
-def bars(probabilities: np.ndarray, before: np.ndarray | None = None) -> str:
-    """Probabilities as HTML, as quick to show as text; with a mark at each where it was before."""
-    winner = probabilities.argmax()
-    rows = "".join(
-        f"<div style='display:flex;align-items:center;gap:.6rem;font-size:1.15rem;line-height:1.75rem"
-        f"{';font-weight:700' if digit == winner else ''}'>"
-        f"<span style='width:1ch'>{digit}</span>"
-        f"<span style='flex:1;position:relative;background:#8a94a633;border-radius:3px;height:1.1rem'>"
-        f"<span style='display:block;height:100%;border-radius:3px;width:{probability:.2%};"
-        f"background:{'#e0701a' if digit == winner else '#e0a26a'}'></span>"
-        f"{'' if before is None else mark(before[digit])}</span>"
-        f"<span style='width:4.2rem;text-align:right;font-variant-numeric:tabular-nums'>{probability:.1%}</span></div>"
-        for digit, probability in enumerate(probabilities)
+def answer(
+    probabilities: np.ndarray, sure: bool, *, name: str, comment: str = "", before: np.ndarray | None = None
+) -> TemplatePicture:
+    """The answer, large, above the probability of each class: as quick to show as text."""
+    best = int(probabilities.argmax())
+    bars = [
+        Bar(number, round(float(share), 4), f"{share:.1%}", number == best,
+            None if before is None else round(float(before[number]), 4))
+        for number, share in enumerate(probabilities)
+    ]
+    told = ", ".join(f"{bar.number} {bar.text}" for bar in bars)
+    values = {"name": name, "answer": best, "sure": sure, "comment": comment, "bars": bars}
+    return TemplatePicture("answer", values, alt=f"probability of each digit: {told}")
+
+
+class Step(NamedTuple):
+    """One picture on the way from the canvas to the model."""
+
+    source: str
+    caption: str
+    width: float  # share of a square that is as wide as the picture's longer side
+    grid: int  # lines along a side; 0 for none
+
+
+def step(image: np.ndarray, caption: str, grid: int = 0) -> Step:
+    every = max(1, len(image) // MOST_PIXELS)
+    pixels = colours.paint(image[::every, ::every], colours.INK, 0, 255)
+    height, width = image.shape
+    return Step(colours.data_uri(pixels), caption, round(min(1, width / height), 3), grid)
+
+
+def steps(way: Iterable[tuple[np.ndarray, str]], seen: np.ndarray, caption: str, grid: int) -> TemplatePicture:
+    """From the canvas to what the model reads; the last with the grid of its patches."""
+    grey = seen if seen.ndim == 2 else seen.mean(-1)
+    figures = [*(step(image, words) for image, words in way), step(grey, caption, grid)]
+    return TemplatePicture("steps", {"figures": figures}, alt="what becomes of your drawing, step by step")
+
+
+def samples(images: np.ndarray, labels: Iterable[int], chosen: int | None) -> PixelPicture:
+    """Digits to pick from, with a little air between them."""
+    return PixelPicture(
+        mosaic(colours.paint(images, colours.INK, 0, 255), SAMPLES_PER_ROW, fill=0),
+        -(-len(images) // SAMPLES_PER_ROW), SAMPLES_PER_ROW, alt="sample digits", width=620,
+        chosen=[] if chosen is None else [chosen], labels=[f"written as {label}" for label in labels],
     )
-    return f"<div role='img' aria-label='probability of each digit'>{rows}</div>"
-
-
-def mark(probability: float) -> str:
-    return (f"<span style='position:absolute;top:-.15rem;height:1.4rem;width:3px;left:calc({probability:.2%} - 1px);"
-            "background:currentColor'></span>")

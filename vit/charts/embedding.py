@@ -2,8 +2,16 @@
 
 import numpy as np
 
-from vit.charts import colours
+from vit.charts import colours, patches
 from vit.charts.mosaic import GAP, mosaic
+from vit.charts.numbers import number, plain
+from vit.charts.picture import Legend, PixelPicture
+from vit.config import ViTConfig
+
+WORDS_FIT = 5  # a patch with fewer pixels a side has room for their numbers
+
+
+# Pixels
 
 
 def patch_shape(values: np.ndarray, channels: int) -> np.ndarray:
@@ -12,12 +20,15 @@ def patch_shape(values: np.ndarray, channels: int) -> np.ndarray:
     return values.reshape(*values.shape[:-1], channels, side, side).mean(-3)
 
 
+def matrix(values: np.ndarray, dark: bool) -> np.ndarray:
+    limit = colours.limit_of(values)
+    return colours.paint(values, colours.signed(dark), -limit, limit)
+
+
 def filters(weights: np.ndarray, channels: int, dark: bool) -> tuple[np.ndarray, float]:
     """E's rows as one mosaic on one shared scale, and the end of that scale."""
     squares = patch_shape(weights, channels)
-    limit = colours.limit_of(squares)
-    tiles = colours.paint(squares, colours.signed(dark), -limit, limit)
-    return mosaic(tiles, mosaic_columns(len(weights)), fill=GAP[dark]), limit
+    return mosaic(matrix(squares, dark), mosaic_columns(len(weights)), fill=GAP[dark]), colours.limit_of(squares)
 
 
 def mosaic_columns(count: int) -> int:
@@ -31,12 +42,78 @@ def position_maps(similarity: np.ndarray, dark: bool) -> np.ndarray:
     return mosaic(colours.paint(maps, colours.signed(dark), -1, 1), grid, fill=GAP[dark])
 
 
-def bar_code(values: np.ndarray, dark: bool, height: int = 12) -> np.ndarray:
-    """A vector as stripes on a scale that is centred at 0."""
-    limit = colours.limit_of(values)
-    return np.repeat(colours.paint(values[None], colours.signed(dark), -limit, limit), height, axis=0)
+# Pictures
 
 
-def matrix(values: np.ndarray, dark: bool) -> np.ndarray:
-    limit = colours.limit_of(values)
-    return colours.paint(values, colours.signed(dark), -limit, limit)
+def signed_legend(limit: float, caption: str, dark: bool) -> Legend:
+    """Of a scale that is centred at 0."""
+    return Legend(colours.signed(dark), -limit, limit, caption)
+
+
+def product(x: np.ndarray, row: np.ndarray, config: ViTConfig, patch: int, output: int, dark: bool
+            ) -> tuple[PixelPicture, PixelPicture, PixelPicture]:
+    """A patch, the row of E that it meets, and their products, each in the shape of the patch."""
+    C = config.channels
+    return (
+        square(patch_shape(x, C), f"patch {patch + 1}, as the model gets it", dark),
+        square(patch_shape(row, C), f"filter {output + 1}: a row of E", dark),
+        square(patch_shape(x * row, C) * C, "their products", dark),  # summed over colours: together they are the sum
+    )
+
+
+def square(values: np.ndarray, alt: str, dark: bool) -> PixelPicture:
+    side = len(values)
+    return PixelPicture(
+        matrix(values, dark), side, side, alt=alt, width=230, lines=True, labels=list(map(number, values.ravel())),
+        words=dict(enumerate(map(plain, values.ravel()))) if side < WORDS_FIT else {},
+        legend=signed_legend(colours.limit_of(values), "", dark),
+    )
+
+
+def outputs(e: np.ndarray, output: int, dark: bool) -> PixelPicture:
+    """A patch's embedding as stripes."""
+    return PixelPicture(
+        matrix(e[None], dark).repeat(12, 0), 1, len(e), alt="the patch's embedding as stripes", width=900,
+        chosen=[output], labels=[f"{i + 1}: {number(value)}" for i, value in enumerate(e)],
+        legend=signed_legend(colours.limit_of(e), "this patch", dark),
+    )
+
+
+def all_filters(weights: np.ndarray, channels: int, output: int, dark: bool) -> PixelPicture:
+    """The rows of E, each in the shape of a patch."""
+    count, columns = len(weights), mosaic_columns(len(weights))
+    pixels, limit = filters(weights, channels, dark)
+    return PixelPicture(
+        pixels, -(-count // columns), columns, alt="all filters", width=900, chosen=[output],
+        labels=[f"filter {i + 1}" for i in range(count)], legend=signed_legend(limit, "one scale for all", dark),
+    )
+
+
+def token_sum(rows: np.ndarray, output: int, dark: bool) -> PixelPicture:
+    """What a token is, plus where it is, gives what enters the first block: (3, D) as three bar codes."""
+    D = rows.shape[1]
+    return PixelPicture(
+        matrix(rows, dark).repeat(6, 0), 3, D, alt="token plus position", width=1100,
+        chosen=[output, D + output, 2 * D + output],
+        labels=[f"{i % D + 1}: {number(value)}" for i, value in enumerate(rows.ravel())],
+        legend=signed_legend(colours.limit_of(rows), "one scale for all three", dark),
+    )
+
+
+def all_positions(similarity: np.ndarray, most_alike: np.ndarray, patch: int, dark: bool) -> PixelPicture:
+    """A small map for each patch: how alike its position is to all others."""
+    grid = round(len(similarity) ** 0.5)
+    return PixelPicture(
+        position_maps(similarity, dark), grid, grid, alt="similarity of position embeddings", width=640,
+        chosen=[patch], labels=[f"patch {i + 1}: most like patch {other + 1}" for i, other in enumerate(most_alike)],
+        legend=signed_legend(1, "cosine, one scale for all", dark),
+    )
+
+
+def all_tokens(tokens: np.ndarray, config: ViTConfig, token: int, dark: bool) -> PixelPicture:
+    """z₀: a row for each token."""
+    return PixelPicture(
+        matrix(tokens, dark), len(tokens), 1, alt="all tokens before the first block", width=1000, chosen=[token],
+        labels=[patches.token_name(i, config) for i in range(len(tokens))],
+        legend=signed_legend(colours.limit_of(tokens), "one scale for all", dark),
+    )

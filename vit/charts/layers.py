@@ -4,10 +4,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import plotly.graph_objects as go
 
 from vit.charts import colours, patches
-from vit.charts.numbers import plain, share
-from vit.explain import Added, ClsPath, LayerNormNumbers
+from vit.charts.mosaic import outline
+from vit.charts.numbers import number, plain, share
+from vit.charts.picture import Legend, PixelPicture, PlotlyPicture, TemplatePicture
+from vit.explain import Added, ClsPath, LayerNormNumbers, lengths
 from vit.trace import BlockTrace
 
 ATTENTION, MLP = colours.ATTENTION, colours.MLP
@@ -15,27 +18,18 @@ NIGHT, DUSK = (11, 13, 18), (36, 42, 54)  # behind the pictures, as behind digit
 
 BLOCK_WIDTH, BAND = 96, 84  # pixels: a block's column in the river, and a third of the river's height
 CELL, MAP_GAP = 12, 1  # pixels per cell of a map; cells between maps
+UNITS_PER_LINE = 32
+NAMES_FIT = 13  # below the bars of a chart that is as narrow as a phone
 
 
-@dataclass(frozen=True, eq=False)
-class Picture:
-    """Pixels, and the grid of cells that can be read and clicked."""
-
-    pixels: np.ndarray
-    rows: int
-    columns: int
-    labels: list[str]
-    words: dict[int, str]
-
-
-def river(blocks: Sequence[BlockTrace], sizes: Added, token: int, layer: int) -> Picture:
+def river(blocks: Sequence[BlockTrace], sizes: Added, token: int, layer: int) -> PixelPicture:
     """One token's way through the blocks, as lengths of vectors.
 
     Top row: what attention adds. Middle: the token. Bottom: what the MLP adds. One column per block.
     """
     count = len(blocks)
     before, middle, after, attention, mlp = (
-        np.linalg.norm([getattr(block, name)[token] for block in blocks], axis=-1)
+        lengths([getattr(block, name)[token] for block in blocks])
         for name in ("resid_pre", "resid_mid", "resid_post", "attn_out", "mlp_out")
     )
     width, height = count * BLOCK_WIDTH, 3 * BAND
@@ -44,10 +38,10 @@ def river(blocks: Sequence[BlockTrace], sizes: Added, token: int, layer: int) ->
 
     # River and bars have each their own scale: late in the stream the token is far longer than what is added.
     tallest = (BAND - 8) / (max(attention.max(), mlp.max()) or 1)
-    for number in range(count):
-        left, right = int((number + 0.25) * BLOCK_WIDTH), int((number + 0.75) * BLOCK_WIDTH)
+    for block in range(count):
+        left, right = int((block + 0.25) * BLOCK_WIDTH), int((block + 0.75) * BLOCK_WIDTH)
         stem = slice((left + right) // 2 - 2, (left + right) // 2 + 2)
-        top, bottom = round(tallest * attention[number]), round(tallest * mlp[number])
+        top, bottom = round(tallest * attention[block]), round(tallest * mlp[block])
         pixels[BAND - top : BAND, left:right] = colours.rgb(ATTENTION)
         pixels[2 * BAND : 2 * BAND + bottom, left:right] = colours.rgb(MLP)
         if top:
@@ -56,21 +50,34 @@ def river(blocks: Sequence[BlockTrace], sizes: Added, token: int, layer: int) ->
             pixels[height // 2 : 2 * BAND, stem] = colours.rgb(MLP)
 
     stations = [*np.column_stack([before, middle]).ravel(), after[-1]]
-    lengths = np.interp(np.arange(width), np.arange(len(stations)) * BLOCK_WIDTH / 2, stations)
-    half = np.maximum((BAND - 8) / (max(stations) or 1) * lengths, 2) / 2
+    widths = np.interp(np.arange(width), np.arange(len(stations)) * BLOCK_WIDTH / 2, stations)
+    half = np.maximum((BAND - 8) / (max(stations) or 1) * widths, 2) / 2
     pixels[BAND : 2 * BAND][np.abs(np.arange(BAND)[:, None] + 0.5 - BAND / 2) <= half] = colours.rgb(colours.ACCENT)
     outline(pixels, 0, layer * BLOCK_WIDTH, height, (layer + 1) * BLOCK_WIDTH)
 
     shares = sizes.attention[:, token], sizes.mlp[:, token]
     story = [
-        f"block {number + 1}\nlength before {before[number]:.2f}\n"
-        f"attention adds {attention[number]:.2f} ({shares[0][number]:.0%})\n"
-        f"MLP adds {mlp[number]:.2f} ({shares[1][number]:.0%})\nlength after {after[number]:.2f}"
-        for number in range(count)
+        f"block {block + 1}\nlength before {before[block]:.2f}\n"
+        f"attention adds {attention[block]:.2f} ({shares[0][block]:.0%})\n"
+        f"MLP adds {mlp[block]:.2f} ({shares[1][block]:.0%})\nlength after {after[block]:.2f}"
+        for block in range(count)
     ]
     numbers = map(str, range(1, count + 1))
     words = [*map(share, shares[0]), *numbers, *map(share, shares[1])]
-    return Picture(pixels, 3, count, story * 3, dict(enumerate(words)))
+    return PixelPicture(
+        pixels, 3, count, alt=f"the length of {patches.token_word(token)} and of what every block adds to it",
+        width=1400, labels=story * 3, words=dict(enumerate(words)),
+    )
+
+
+def river_legend(token: int) -> TemplatePicture:
+    """What the colours of the river mean."""
+    meaning = {"attention": "attention adds", "accent": f"{patches.token_word(token)}, block by block",
+               "mlp": "the MLP adds"}
+    return TemplatePicture("legend", {
+        "items": [{"colour": colour, "words": words} for colour, words in meaning.items()],
+        "note": "bars: how long the added vector is, all on one scale; numbers: in % of the token's length before",
+    }, alt="what the colours of the river mean")
 
 
 def of_its_length(part: float) -> str:
@@ -81,7 +88,7 @@ def of_its_length(part: float) -> str:
 class TokenMaps:
     """Rows of small maps of all tokens: CLS as a strip above its grid of patches. Knows what a cell shows."""
 
-    picture: Picture
+    picture: PixelPicture
     grid: int
 
     def at(self, cell: int) -> tuple[int, int, int] | None:
@@ -97,7 +104,9 @@ def token_at(row: int, column: int, grid: int) -> tuple[int, int, int] | None:
     return map_row, number, 0 if down == 0 else (down - 2) * grid + right + 1
 
 
-def token_maps(painted: np.ndarray, token: int, chosen: int, describe: Callable[..., str]) -> TokenMaps:
+def token_maps(
+    painted: np.ndarray, token: int, chosen: int, describe: Callable[[int, int, int], str], legend: Legend, alt: str
+) -> TokenMaps:
     """Colours (rows, maps, T, 3) as maps side by side; the chosen token and the chosen map are framed.
 
     `describe(row, map, token)` says on hover what a cell is.
@@ -113,17 +122,17 @@ def token_maps(painted: np.ndarray, token: int, chosen: int, describe: Callable[
 
     down, right = (0, 0) if token == 0 else np.add(divmod(token - 1, grid), (2, 0))
     for top in range(0, len(cells), tall):
-        for number in range(count):
-            left = number * wide
-            if number == chosen:
+        for place in range(count):
+            left = place * wide
+            if place == chosen:
                 outline(pixels, top * CELL, left * CELL, (top + grid + 2) * CELL, (left + grid) * CELL)
-            end = left + (grid if token == 0 else right + 1)
-            corners = top + down, left + right, top + down + 1, end
-            outline(pixels, *(corner * CELL for corner in corners), thickness=2)
+            y, x = (top + down) * CELL, (left + right) * CELL
+            outline(pixels, y, x, y + CELL, x + CELL * (1 if token else grid), thickness=2)
 
     found = [token_at(row, column, grid) for row in range(len(cells)) for column in range(cells.shape[1])]
-    labels = [describe(*place) if place else "" for place in found]
-    return TokenMaps(Picture(pixels, *cells.shape[:2], labels, {}), grid)
+    labels = [describe(*where) if where else "" for where in found]
+    picture = PixelPicture(pixels, *cells.shape[:2], alt=alt, width=1400, labels=labels, legend=legend)
+    return TokenMaps(picture, grid)
 
 
 def added_maps(sizes: Added, token: int, layer: int) -> TokenMaps:
@@ -132,41 +141,41 @@ def added_maps(sizes: Added, token: int, layer: int) -> TokenMaps:
     added = shares * sizes.before
     most = added.max(-1, keepdims=True)
 
-    def describe(part, number, where):
+    def describe(part: int, number: int, where: int) -> str:
         return (f"block {number + 1}, {patches.token_word(where)}\n{('attention', 'MLP')[part]} adds "
                 f"{added[part, number, where]:.2f}\n= {shares[part, number, where]:.0%} of its length before")
 
     painted = colours.paint(added / np.where(most > 0, most, 1), colours.WARM, 0, 1)
-    return token_maps(painted, token, layer, describe)
+    return token_maps(
+        painted, token, layer, describe, Legend(colours.WARM, "0", "most", "length added, each map on its own scale"),
+        alt="what each block adds to each token",
+    )
 
 
 def similarity_maps(similarity: np.ndarray, token: int, layer: int, dark: bool) -> TokenMaps:
     """How alike the chosen token is to every other, after the embedding and after each block."""
     values = similarity[None, :, token]
 
-    def describe(_, number, where):
+    def describe(_: int, number: int, where: int) -> str:
         depth = f"after block {number}" if number else "after the embedding"
         return f"{depth}\n{patches.token_word(token)} and {patches.token_word(where)}: {values[0, number, where]:.2f}"
 
-    return token_maps(colours.paint(values, colours.signed(dark), -1, 1), token, layer + 1, describe)
+    return token_maps(
+        colours.paint(values, colours.signed(dark), -1, 1), token, layer + 1, describe,
+        Legend(colours.signed(dark), -1, 1, "cosine, one scale for all"),
+        alt=f"cosine of {patches.token_word(token)} with every token at every depth",
+    )
 
 
-def outline(pixels: np.ndarray, top: int, left: int, bottom: int, right: int, thickness: int = 4) -> None:
-    """A frame in the colour of what is chosen, drawn inside the given corners."""
-    colour = colours.rgb(colours.ACCENT)
-    for rows in (slice(top, top + thickness), slice(bottom - thickness, bottom)):
-        pixels[rows, left:right] = colour
-    for columns in (slice(left, left + thickness), slice(right - thickness, right)):
-        pixels[top:bottom, columns] = colour
-
-
-def addition(block: BlockTrace, token: int, dark: bool) -> tuple[np.ndarray, np.ndarray, float]:
-    """Equations (2) and (3) as five bar codes: pixels, the values (5, D), the end of their shared scale."""
-    steps = block.resid_pre, block.attn_out, block.resid_mid, block.mlp_out, block.resid_post
-    values = np.stack([step[token] for step in steps])
-    limit = colours.limit_of(values)
-    pixels = colours.paint(values, colours.signed(dark), -limit, limit)
-    return pixels.repeat(10, 0), values, limit
+def addition(values: np.ndarray, layer: int, component: int, dark: bool) -> PixelPicture:
+    """A block's sum (5, D) as five bar codes on one scale, with one of the D numbers framed in all of them."""
+    D, limit = values.shape[1], colours.limit_of(values)
+    return PixelPicture(
+        colours.paint(values, colours.signed(dark), -limit, limit).repeat(10, 0), len(values), D,
+        alt=f"block {layer + 1} as a sum of bar codes", width=900, chosen=range(component, values.size, D),
+        labels=[f"number {i % D + 1}: {number(value)}" for i, value in enumerate(values.ravel())],
+        row_names=addition_names(layer), legend=Legend(colours.signed(dark), -limit, limit, "one scale for all five"),
+    )
 
 
 def addition_names(layer: int) -> list[str]:
@@ -175,71 +184,47 @@ def addition_names(layer: int) -> list[str]:
     return [f"z{before}", "+ MSA", f"= z′{after}", "+ MLP", f"= z{after}"]
 
 
-def mlp_mosaic(hidden: np.ndarray, dark: bool) -> Picture:
+def mlp_mosaic(hidden: np.ndarray, unit: int, dark: bool) -> PixelPicture:
     """All hidden units of an MLP as cells in reading order, on a scale that is centred at 0."""
-    columns = min(len(hidden), 32)
+    columns = min(len(hidden), UNITS_PER_LINE)
     rows = -(-len(hidden) // columns)
     empty = rows * columns - len(hidden)
     limit = colours.limit_of(hidden)
     cells = colours.paint(np.pad(hidden, (0, empty)).reshape(rows, columns), colours.signed(dark), -limit, limit)
-    labels = [f"unit {unit + 1}: {value:.3f}" for unit, value in enumerate(hidden)]
-    return Picture(cells, rows, columns, labels + ["no unit"] * empty, {})
-
-
-def path(cls: ClsPath) -> str:
-    """The way of CLS as HTML columns: at every depth, how alike it is to its last state, and how long."""
-    columns = "".join(
-        f"<div style='flex:1;min-width:0;text-align:center'>"
-        f"<div style='height:8rem;display:flex;flex-direction:column;justify-content:flex-end'>"
-        f"<span style='font-weight:600'>{cosine:.2f}</span>"
-        f"<div style='height:{max(cosine, 0) * 75:.1f}%;min-height:2px;background:{colours.ACCENT};"
-        f"border-radius:3px 3px 0 0'></div></div>"
-        f"<div style='border-top:1px solid currentColor'>{where}</div>"
-        f"<div style='opacity:.75'>{length:.1f}</div></div>"
-        for where, cosine, length in zip(
-            ["z₀", *range(1, len(cls.length))], cls.to_final, cls.length, strict=True
-        )
-    )
-    return (
-        "<div role='img' aria-label='cosine of CLS with its last state, and its length, at every depth' "
-        "style='display:flex;gap:.3rem;font-variant-numeric:tabular-nums;font-size:clamp(.62rem,1.9vw,1rem)'>"
-        f"{columns}</div>"
+    labels = [f"unit {unit + 1}: {plain(value, 3)}" for unit, value in enumerate(hidden)]
+    return PixelPicture(
+        cells, rows, columns, alt="the MLP's hidden units", width=900, chosen=[unit], lines=True,
+        labels=labels + ["no unit"] * empty,
+        legend=Legend(colours.signed(dark), -limit, limit, "after GELU, this token"),
     )
 
 
-def legend(name: str) -> str:
-    """What the colours of the river mean."""
-    meaning = {ATTENTION: "attention adds", colours.ACCENT: f"{name}, block by block", MLP: "the MLP adds"}
-    items = "".join(
-        f"<span style='white-space:nowrap'><span style='display:inline-block;width:.9em;height:.9em;"
-        f"border-radius:2px;background:{colour};vertical-align:-.1em'></span> {words}</span>"
-        for colour, words in meaning.items()
+def path(cls: ClsPath, dark: bool) -> PlotlyPicture:
+    """The way of CLS: at every depth, how alike it is to its last state, and below that how long."""
+    depths = ["z₀", *map(str, range(1, len(cls.length)))]
+    step = -(-len(depths) // NAMES_FIT)
+    named = range(len(depths) - 1, -1, -step)  # from the last backwards
+    figure = go.Figure(go.Bar(
+        x=depths, y=cls.to_final, text=list(map(plain, cls.to_final)), textposition="outside", textangle=0,
+        cliponaxis=False, marker={"color": colours.ACCENT, "cornerradius": 3}, customdata=cls.length,
+        hovertemplate="%{x}: cosine %{text}, length %{customdata:.1f}<extra></extra>",
+    ))
+    figure.update_xaxes(
+        type="category", tickangle=0, tickfont={"size": 13, "color": colours.TEXT[dark]},
+        tickvals=[depths[i] for i in named], ticktext=[f"{depths[i]}<br>{cls.length[i]:.1f}" for i in named],
     )
-    return (f"<div style='display:flex;flex-wrap:wrap;gap:.2rem 1.4rem'>{items}<span style='opacity:.75'>"
-            "bars: how long the added vector is, all on one scale; numbers: in % of the token's length before"
-            "</span></div>")
+    figure.update_yaxes(
+        range=[min(1.15 * float(cls.to_final.min()), 0), 1.15], showticklabels=False, showgrid=False, zeroline=True,
+        zerolinecolor=colours.CALM,
+    )
+    colours.styled(figure, 220, font={"size": 15, "color": colours.TEXT[dark]}, margin={"l": 0, "r": 0, "t": 8, "b": 8})
+    return PlotlyPicture(figure, alt="cosine of CLS with its last state, and its length, at every depth")
 
 
-def norm_table(x: np.ndarray, numbers: LayerNormNumbers, component: int) -> str:
+def norm_table(x: np.ndarray, numbers: LayerNormNumbers, component: int) -> TemplatePicture:
     """A vector on its way through LayerNorm, in its mean, deviation and range, and in one of its numbers."""
     steps = {"x": x, "(x − μ) / σ": numbers.normalised, "· γ + β": numbers.out}
-    head = ["", "mean", "deviation", "smallest", "largest", f"number {component + 1}"]
-    lines = [
-        [step, *map(plain, (v.mean(), v.std(), v.min(), v.max(), v[component]))]
-        for step, v in steps.items()
-    ]
-    rows = "".join("<tr>" + "".join(cell(text, i) for i, text in enumerate(line)) + "</tr>" for line in lines)
-    return ("<div style='overflow-x:auto'><table style='border-collapse:collapse;"
-            "font-size:clamp(.7rem,2vw,1.1rem);font-variant-numeric:tabular-nums'><tr>"
-            + "".join(cell(text, i, "th") for i, text in enumerate(head)) + f"</tr>{rows}</table></div>")
-
-
-def cell(text: str, column: int, tag: str = "td") -> str:
-    side, weight = ("right", 600 if column == 5 else 400) if column else ("left", 400)
-    style = f"padding:.25rem .6em;white-space:nowrap;text-align:{side};font-weight:{weight}"
-    return f"<{tag} style='{style}'>{text}</{tag}>"
-
-
-def mean_of_others(similarity: np.ndarray, token: int) -> np.ndarray:
-    """(L+1,): the token's mean cosine with all tokens but itself."""
-    return np.delete(similarity[:, token], token, axis=-1).mean(-1)
+    return TemplatePicture("norm_table", {
+        "names": ["", "mean", "deviation", "smallest", "largest", f"number {component + 1}"],
+        "rows": [[step, *map(plain, (v.mean(), v.std(), v.min(), v.max(), v[component]))] for step, v in steps.items()],
+    }, alt="a vector before, within and after LayerNorm")

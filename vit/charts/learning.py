@@ -1,25 +1,53 @@
 """How a model's accuracy grew."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import ceil, floor
+from typing import NamedTuple
 
 import plotly.graph_objects as go
 
 from vit.charts import colours
+from vit.charts.picture import PlotlyPicture
 
-SHOWN_FROM = 90  # percent; what lies below is the first epochs' and would flatten the rest
+Epochs = Sequence[Mapping[str, float]]
 
 
-def accuracy_by_epoch(epochs: Sequence[dict]) -> go.Figure:
+class Curve(NamedTuple):
+    name: str
+    key: str
+    colour: str
+    dash: str
+
+
+CURVES = (Curve("validation", "validation_accuracy", colours.ACCENT, "solid"),
+          Curve("training", "train_accuracy", colours.CALM, "dot"))
+
+
+def accuracy_by_epoch(epochs: Epochs) -> PlotlyPicture:
     figure = go.Figure()
-    for name, key, colour, dash in (
-        ("validation", "validation_accuracy", colours.ACCENT, "solid"),
-        ("training", "train_accuracy", colours.CALM, "dot"),
-    ):
+    for name, key, colour, dash in CURVES:
         figure.add_scatter(
             x=[line["epoch"] for line in epochs], y=[100 * line[key] for line in epochs], name=name,
             mode="lines+markers", line={"color": colour, "width": 3, "dash": dash},
             hovertemplate="epoch %{x}: %{y:.2f} %<extra>" + name + "</extra>",
         )
-    figure.update_xaxes(title="epoch", dtick=2)
-    figure.update_yaxes(title="% read correctly", range=[SHOWN_FROM, 100])
-    return colours.styled(figure, 320, showlegend=True, legend={"orientation": "h", "y": 1.12})
+    figure.update_xaxes(title="epoch", range=[0, len(epochs) + 1], dtick=max(len(epochs) // 10, 1))
+    figure.update_yaxes(title="% read correctly", range=shown(epochs))
+    colours.styled(figure, 320, showlegend=True, legend={"orientation": "h", "y": 1.12})
+    return PlotlyPicture(figure, alt="accuracy on training and validation images after each epoch")
+
+
+def shown(epochs: Epochs) -> tuple[int, int]:
+    """From where to where the axis goes, in percent. The first epoch, often far below, would flatten all others."""
+    values = [100 * line[curve.key] for line in epochs for curve in CURVES]
+    settled = values[len(CURVES):] or values
+    high = ceil(max(values) / 10) * 10
+    return max(min(floor(min(settled) / 10) * 10, high - 10), 0), max(high, 10)
+
+
+def left_out(epochs: Epochs) -> str:
+    """What lies below the axis, in a sentence; nothing where all is shown."""
+    low, _ = shown(epochs)
+    below = [f"{epochs[0][curve.key]:.1%} of the {curve.name} images" for curve in CURVES
+             if 100 * epochs[0][curve.key] < low]
+    return f"Below the chart: after epoch {epochs[0]['epoch']} it read {' and '.join(below)}." if below else ""

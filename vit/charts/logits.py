@@ -1,19 +1,24 @@
 """Pictures of the answer: how it grows from block to block, how it is read from CLS, and who is for it."""
 
+from typing import NamedTuple
+
 import numpy as np
+import plotly.graph_objects as go
 
 from vit.charts import colours
-from vit.charts.layers import Picture, outline
-from vit.charts.numbers import Size, latex_size, plain, with_sign
-from vit.explain import Contributions, LogitLens
+from vit.charts.mosaic import outline
+from vit.charts.numbers import Size, latex_size, number, plain, with_sign
+from vit.charts.picture import Legend, PixelPicture, PlotlyPicture, TemplatePicture
+from vit.explain import Contributions, LogitLens, Step, steps
 
 LENS_CELL = 30, 48  # pixels: height, width
-BRIGHT = colours.PROBABLE
-ROW = ("grid-column:1/-1;display:grid;grid-template-columns:subgrid;align-items:center;border-radius:4px;"
-       "padding:.05rem .3em")
+MOST_WORDS = 12  # classes beside each other that leave room for their probabilities as words
+STRIPE = 8  # pixels: height of a row of stripes
+BAR, ABOVE = 24, 32  # pixels: a bar of the waterfall with its gap, and what stands above all
+ROOM = 0.2  # of the waterfall's width, at both ends, for the numbers beside the bars
 
 
-def lens(values: LogitLens, label: int) -> Picture:
+def lens(values: LogitLens, label: int) -> PixelPicture:
     """The answer after the embedding and after each block: a row per depth, a column per class."""
     probabilities = values.probabilities
     depths, classes = probabilities.shape
@@ -21,23 +26,20 @@ def lens(values: LogitLens, label: int) -> Picture:
     pixels = colours.paint(probabilities, colours.WARM, 0, 1).repeat(tall, 0).repeat(wide, 1)
     outline(pixels, 0, label * wide, depths * tall, (label + 1) * wide, thickness=3)
     labels = [
-        f"{depth_name(depth)}, class {number}\nprobability {probability:.2%}\n"
-        f"logit {plain(values.logits[depth, number])}"
-        for (depth, number), probability in np.ndenumerate(probabilities)
+        f"{depth_name(depth)}, class {of}\nprobability {probability:.2%}\nlogit {plain(logit)}"
+        for depth, (row, row_logits) in enumerate(zip(probabilities, values.logits, strict=True))
+        for of, (probability, logit) in enumerate(zip(row, row_logits, strict=True))
     ]
-    words = {i: f"{p:.0%}" for i, p in enumerate(probabilities.ravel()) if p >= 0.005 and classes <= 12}
-    return Picture(pixels, depths, classes, labels, words)
+    words = {i: f"{p:.0%}" for i, p in enumerate(probabilities.ravel()) if p >= 0.005 and classes <= MOST_WORDS}
+    return PixelPicture(
+        pixels, depths, classes, alt="the answer after each block", width=620, labels=labels, words=words, lines=True,
+        row_names=["z₀", *map(str, range(1, depths))], column_names=list(map(str, range(classes))), corner="block",
+        legend=Legend(colours.WARM, 0, 1, "probability; each row sums to 1"),
+    )
 
 
 def depth_name(depth: int) -> str:
     return f"after block {depth}" if depth else "after the embedding"
-
-
-def settled_at(values: LogitLens) -> int:
-    """The depth from which on the largest probability is that of the final answer; 0 is the embedding."""
-    answers = values.probabilities.argmax(-1)
-    others = np.flatnonzero(answers != answers[-1])
-    return int(others[-1]) + 1 if len(others) else 0
 
 
 def settling(settled: int, depth: int, winner: int) -> str:
@@ -46,53 +48,49 @@ def settling(settled: int, depth: int, winner: int) -> str:
     return f"Stopped {depth_name(settled)} or later, the model would say {winner} as well."
 
 
-def reading(cls_out: np.ndarray, row: np.ndarray) -> np.ndarray:
-    """CLS, a class's weights, and their products: (3, D)."""
-    return np.stack([cls_out, row, cls_out * row])
-
-
-def bar_codes(rows: np.ndarray, dark: bool) -> np.ndarray:
-    """Each row as stripes on its own scale around 0."""
-    scaled = np.stack([row / colours.limit_of(row) for row in rows])
-    return colours.paint(scaled, colours.signed(dark), -1, 1).repeat(8, 0)
-
-
-def softmax_table(logits: np.ndarray, probabilities: np.ndarray, label: int, dark: bool) -> str:
-    """From logits to probabilities as HTML: every exp term, and their sum."""
-    terms, limit = np.exp(logits.astype(float)), colours.limit_of(logits)
-    rows = "".join(
-        table_row(number, *values, limit, number == label, number == probabilities.argmax(), dark)
-        for number, values in enumerate(zip(logits, terms, probabilities, strict=True))
-    )
-    names = "".join(f"<span style='opacity:.75;text-align:right'>{name}</span>"
-                    for name in ("", "logit", "", "e<sup>logit</sup>", "÷ sum", ""))
-    return (
-        "<div style='display:grid;grid-template-columns:repeat(2,auto auto minmax(1rem,1fr));"
-        "column-gap:.7em;font-variant-numeric:tabular-nums;font-size:clamp(.8rem,2.2vw,1.1rem);"
-        f"line-height:1.65rem'><div style='{ROW}'>{names}</div>{rows}"
-        f"<div style='{ROW};border-top:1px solid currentColor;font-weight:700'><span style='grid-column:1/4'>"
-        f"sum</span><span style='text-align:right'>{size(terms.sum())}</span>"
-        "<span style='text-align:right'>100%</span></div></div>"
+def reading(cls_out: np.ndarray, weights: np.ndarray, label: int, dark: bool) -> PixelPicture:
+    """CLS, a class's weights and their products as three rows of stripes, each on its own scale around 0."""
+    rows = np.stack([cls_out, weights, cls_out * weights])  # (3, D)
+    limits = [colours.limit_of(row) for row in rows]
+    scaled = rows / np.array(limits)[:, None]
+    count = len(cls_out)
+    return PixelPicture(
+        colours.paint(scaled, colours.signed(dark), -1, 1).repeat(STRIPE, 0), 3, count, width=900,
+        alt=f"CLS times the weights of class {label}", row_names=["y", "w", "y·w"],
+        labels=[f"number {i % count + 1}: {number(value)}" for i, value in enumerate(rows.ravel())],
+        legend=Legend(colours.signed(dark), "−", "+",
+                      "each row on its own scale, up to " + ", ".join(map(number, limits))),
     )
 
 
-def table_row(
-    number: int, logit: float, term: float, probability: float, limit: float,
-    chosen: bool, bold: bool, dark: bool,
-) -> str:
+class ClassRow(NamedTuple):
+    """A class on its way from logit to probability; start and length are shares of the bar's place."""
+
+    number: int
+    logit: str
+    start: float
+    length: float
+    against: bool  # a logit below 0
+    term: Size
+    share: float
+    text: str
+    chosen: bool
+    best: bool
+
+
+def softmax_table(logits: np.ndarray, probabilities: np.ndarray, label: int, dark: bool) -> TemplatePicture:
+    """From logits to probabilities: every exp term, and their sum."""
+    terms, limit, best = exponentials(logits), colours.limit_of(logits), int(probabilities.argmax())
+    rows = [
+        ClassRow(of, plain(logit), round(0.5 + min(logit, 0) / limit / 2, 4), round(abs(logit) / limit / 2, 4),
+                 logit < 0, Size.of(term), round(share, 4), f"{share:.1%}", of == label, of == best)
+        for of, (logit, term, share) in enumerate(
+            zip(logits.tolist(), terms.tolist(), probabilities.tolist(), strict=True))
+    ]
     blue, red = poles(dark)
-    left, width = min(logit, 0) / limit * 50 + 50, abs(logit) / limit * 50
-    frame = f";outline:2px solid {colours.ACCENT}" if chosen else ""
-    return (
-        f"<div style='{ROW};font-weight:{700 if bold else 400}{frame}'><span>{number}</span>"
-        f"<span style='text-align:right'>{plain(logit)}</span>"
-        f"<span style='position:relative;height:.9rem;background:linear-gradient(90deg,transparent "
-        f"calc(50% - 1px),{colours.CALM} 0 50%,transparent 0)'><span style='position:absolute;height:100%;"
-        f"left:{left:.1f}%;width:{width:.1f}%;background:{blue if logit < 0 else red}'></span></span>"
-        f"<span style='text-align:right'>{size(term)}</span>"
-        f"<span style='text-align:right'>{probability:.1%}</span>"
-        f"<span style='height:.9rem;background:#8a94a633'><span style='display:block;height:100%;"
-        f"width:{probability:.1%};background:{BRIGHT}'></span></span></div>"
+    return TemplatePicture(
+        "softmax_table", {"rows": rows, "sum": Size.of(terms.sum()), "blue": blue, "red": red},
+        alt="logit, exponential and probability of each class",
     )
 
 
@@ -102,86 +100,77 @@ def poles(dark: bool) -> tuple[str, str]:
     return (scale[0][1], scale[-1][1]) if dark else (scale[1][1], scale[-2][1])
 
 
-def written_sum(logits: np.ndarray, label: int) -> str:
+def exponentials(logits: np.ndarray) -> np.ndarray:
+    return np.exp(logits.astype(float))
+
+
+def written_sum(logits: np.ndarray, label: int) -> TemplatePicture:
     """All exp terms and their sum, as one line that can wrap."""
-    terms = np.exp(logits.astype(float))
-    frame = f";outline:2px solid {colours.ACCENT}"
-    line = " + ".join(
-        f"<span style='white-space:nowrap{frame if number == label else ''}'>{size(term)}</span>"
-        for number, term in enumerate(terms)
-    )
-    return (f"<div style='font-size:1.1rem;line-height:2;font-variant-numeric:tabular-nums'>{line} = "
-            f"<b>{size(terms.sum())}</b></div>")
-
-
-def size(value: float) -> str:
-    """A positive number of any size: at least three digits that matter, in HTML."""
-    mantissa, power = Size.of(value)
-    return f"{mantissa}·10<sup>{power}</sup>" if power else mantissa
-
-
-def steps(shares: Contributions) -> list[tuple[str, tuple[float, ...]]]:
-    """Who adds what, in the order of the model; a block adds twice, by attention and by its MLP."""
-    blocks = enumerate(zip(shares.attention, shares.mlp, strict=True), start=1)
-    return [("z₀", (shares.embedding,)), *((str(number), both) for number, both in blocks),
-            ("fixed", (shares.constant,))]
-
-
-def waterfall(shares: Contributions, dark: bool) -> str:
-    """From 0 to the difference of two logits, a line per block: each bar starts where the last ended."""
-    sums = np.cumsum([0, *(value for _, values in steps(shares) for value in values)])
-    low, high = float(sums.min()), float(sums.max())
-    lines, done = waterfall_row("block", ("attention", "MLP"), "", "so far", "opacity:.75"), 0
-    for name, values in steps(shares):
-        bars = zero(low, high)
-        for place, value in enumerate(values):
-            colour = poles(dark)[int(value >= 0)]
-            bars += bar(sums[done], sums[done + 1], low, high, colour, place, len(values))
-            done += 1
-        lines += waterfall_row(name, tuple(map(with_sign, values)), bars, plain(sums[done]))
-    lines += waterfall_row(
-        "all", (with_sign(shares.attention.sum()), with_sign(shares.mlp.sum())),
-        zero(low, high) + bar(0, shares.total, low, high, colours.ACCENT), plain(shares.total),
-        "border-top:1px solid currentColor;font-weight:700",
-    )
-    return (
-        "<div style='display:grid;grid-template-columns:auto auto auto minmax(2rem,1fr) auto;column-gap:.9em;"
-        "font-variant-numeric:tabular-nums;font-size:clamp(.8rem,2.2vw,1.05rem);line-height:1.6rem'>"
-        f"{lines}</div>"
-    )
-
-
-def waterfall_row(name: str, values: tuple[str, ...], bars: str, so_far: str, style: str = "") -> str:
-    span = 2 // len(values)  # what is neither attention nor MLP stands under both
-    side = "right" if span == 1 else "center"
-    numbers = "".join(
-        f"<span style='grid-column:span {span};text-align:{side}'>{value}</span>"
-        for value in values
-    )
-    return (f"<div style='{ROW};{style}'><span>{name}</span>{numbers}<span style='position:relative;"
-            f"height:1.5rem'>{bars}</span><span style='text-align:right'>{so_far}</span></div>")
-
-
-def bar(
-    start: float, end: float, low: float, high: float, colour: str, place: int = 0, places: int = 1
-) -> str:
-    """A bar in a row that goes from low to high; several share its height."""
-    span, height = (high - low) or 1, 84 / places
-    left, width = (min(start, end) - low) / span * 100, abs(end - start) / span * 100
-    return (f"<span style='position:absolute;top:{8 + place * height:.0f}%;height:{height:.0f}%;"
-            f"left:{left:.2f}%;width:{width:.2f}%;min-width:2px;background:{colour}'></span>")
-
-
-def zero(low: float, high: float) -> str:
-    left = -low / ((high - low) or 1) * 100
-    return (f"<span style='position:absolute;top:0;height:100%;left:{left:.2f}%;width:1px;"
-            f"background:{colours.CALM}'></span>")
+    terms = exponentials(logits)
+    values = {"terms": [Size.of(term) for term in terms], "sum": Size.of(terms.sum()), "label": label}
+    return TemplatePicture("written_sum", values, alt="the sum of all terms")
 
 
 def softmax_line(logits: np.ndarray, probabilities: np.ndarray, label: int) -> str:
     """One class's share of the sum, in KaTeX."""
-    terms = np.exp(logits.astype(float))
+    terms = exponentials(logits)
     share = probabilities[label]
     shown = f"{share:.4f}" if share >= 1e-4 else latex_size(share)
     return (rf"\frac{{\rule{{0pt}}{{1.2em}}e^{{{logits[label]:.2f}}}}}{{{latex_size(terms.sum())}}} = "
             rf"\frac{{{latex_size(terms[label])}}}{{{latex_size(terms.sum())}}} = {shown}")
+
+
+def waterfall(shares: Contributions, winner: int, rival: int, dark: bool) -> PlotlyPicture:
+    """From 0 to the lead of one class over another: each bar starts where the last ended, and the last is all."""
+    taken, (blue, red) = steps(shares), poles(dark)
+    places = list(range(len(taken) + 1))
+    sums = [0.0, *(step.after for step in taken)]
+    room = ROOM * ((max(sums) - min(sums)) or 1)
+    writing = {"size": 14, "color": colours.TEXT[dark]}
+    bands = [  # every other block, both of its parts
+        {"type": "rect", "xref": "paper", "x0": 0, "x1": 1, "y0": place - 0.5, "y1": place + 1.5, "layer": "below",
+         "fillcolor": colours.CALM, "opacity": 0.12, "line": {"width": 0}}
+        for place in range(1, places[-2], 4)
+    ]
+    line = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": places[-1] - 0.5, "y1": places[-1] - 0.5,
+            "line": {"width": 1, "color": colours.CALM}}
+    names = {"tickvals": places, "tickfont": writing, "showgrid": False, "zeroline": False,
+             "range": [places[-1] + 0.6, -0.6]}
+    bars = go.Waterfall(
+        x=[*(step.value for step in taken), shares.total], y=places, orientation="h",
+        measure=[*("relative" for _ in taken), "total"],
+        text=[*(with_sign(step.value) for step in taken), f"<b>{with_sign(shares.total)}</b>"],
+        textposition="outside", cliponaxis=False, constraintext="none", textfont=writing,
+        increasing={"marker": {"color": red}}, decreasing={"marker": {"color": blue}},
+        totals={"marker": {"color": colours.ACCENT}},
+        connector={"mode": "between", "line": {"width": 1, "color": colours.CALM, "dash": "solid"}},
+        hovertext=[*map(told, taken), f"all together: {with_sign(shares.total, 4)}<br>"
+                   f"attention {with_sign(shares.attention.sum(), 4)}<br>MLP {with_sign(shares.mlp.sum(), 4)}"],
+        hoverinfo="text",
+    )
+    axis_at_the_right = go.Scatter(x=[None], y=[None], yaxis="y2")  # nothing, but without it there is no such axis
+    layout = colours.layout(
+        BAR * len(places) + ABOVE, bargap=0.25, margin={"l": 8, "r": 8, "t": ABOVE, "b": 0},
+        shapes=[*bands, line], hoverlabel={"font": writing},
+        xaxis={"range": [min(sums) - room, max(sums) + room], "zeroline": True, "zerolinecolor": colours.CALM,
+               "showgrid": False, "showticklabels": False},
+        yaxis={"ticktext": [*map(name_of, taken), "<b>all</b>"], **names},
+        yaxis2={"ticktext": [*(plain(step.after) for step in taken), ""], "overlaying": "y", "side": "right", **names},
+        annotations=[{"text": "so far", "font": writing, "showarrow": False, "x": 1, "xref": "paper",
+                      "xanchor": "left", "y": 1, "yref": "paper", "yanchor": "bottom"}],
+    )
+    return PlotlyPicture(
+        go.Figure([bars, axis_at_the_right], layout),
+        alt=f"what each part of the model adds to the lead of {winner} over {rival}: "
+            + ", ".join(f"{name_of(step)} {with_sign(step.value)}" for step in taken)
+            + f"; all together {with_sign(shares.total)}",
+    )
+
+
+def name_of(step: Step) -> str:
+    return step.part if step.block is None else f"{step.block + 1} {step.part}"
+
+
+def told(step: Step) -> str:
+    where = "" if step.block is None else f"block {step.block + 1} · "
+    return f"{where}{step.part}: {with_sign(step.value, 4)}<br>so far {with_sign(step.after, 4)}"

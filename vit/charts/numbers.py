@@ -14,8 +14,8 @@ def fixed(value: float, decimals: int) -> str:
 # For sentences and tables
 
 
-def plain(value: float) -> str:
-    return fixed(value, 2).replace("-", MINUS)
+def plain(value: float, decimals: int = 2) -> str:
+    return fixed(value, decimals).replace("-", MINUS)
 
 
 def number(value: float) -> str:

@@ -68,6 +68,32 @@ class LivePicture(Picture):
     height: int = 300
 
 
+@dataclass(frozen=True)
+class Curve:
+    """One line of a chart, and how it is told from the others."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    colour: str
+    dashed: bool = False
+    dots: bool = False
+    faded: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class CurvesPicture(Picture):
+    """Lines that grow under the pointer: what is read there stays on the screen while points arrive."""
+
+    curves: Sequence[Curve]
+    _: KW_ONLY
+    axis: str  # what the points lie along
+    decimals: int = 0  # of the place along it
+    unit: str = ""
+    precision: int = 3  # decimals of a value
+    top: float | None = None  # of the scale; without it, what the largest value needs
+    level: tuple[float, str]  # a broken line at this value, with its name
+
+
 @dataclass(frozen=True, eq=False)
 class TemplatePicture(Picture):
     """Numbers laid out by a template of the frontend: tables, bars, rows of small pictures."""

@@ -1,6 +1,5 @@
 """Training runs: their folders, the state they are in, the queue they wait in, what they tell, and how many may be."""
 
-from vit.runs.differences import change_in_words, what_changed
 from vit.runs.folder import (
     PROJECT,
     RUN_ID,
@@ -43,9 +42,9 @@ from vit.runs.state import ACTIVE, RESUMABLE, STATES
 
 __all__ = [
     "ACTIVE", "PROJECT", "RESUMABLE", "RUN_ID", "SERVER_GONE_AFTER", "STATES", "Feed", "Run", "RunError", "ShownBatch",
-    "Status", "Unreadable", "busy", "change_in_words", "checkpoint_path", "create", "create_twins", "delete",
+    "Status", "Unreadable", "busy", "checkpoint_path", "create", "create_twins", "delete",
     "disk_limit", "disk_used", "fair_threads", "feed", "fingerprint", "folder_of", "get", "heartbeat_of", "is_locked",
     "last_verdict", "list_runs", "locked", "max_waiting", "max_workers", "new_pair_id", "pair", "pause",
     "place_in_queue", "read_batch", "read_control", "read_run", "read_status", "resume", "root", "server_alive",
-    "stop", "unreadable", "waiting", "what_changed", "write_batch", "write_control", "write_status",
+    "stop", "unreadable", "waiting", "write_batch", "write_control", "write_status",
 ]

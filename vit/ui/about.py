@@ -5,6 +5,7 @@ import streamlit as st
 from vit.charts import learning
 from vit.datasets import DATASETS
 from vit.ui import models, parts
+from vit.ui.show import show as show_picture
 
 
 @st.dialog("About this model", width="medium")
@@ -12,7 +13,7 @@ def show(model_id: str) -> None:
     try:
         model, story = models.load(model_id)
     except (ValueError, FileNotFoundError) as error:
-        st.warning(str(error))
+        st.warning(parts.as_text(str(error)))
         return
     config = model.config
     st.markdown(
@@ -28,10 +29,10 @@ def show(model_id: str) -> None:
             f"**{story['test_accuracy']:.2%}** of the 10,000 test images, which it has not learned from, and says "
             f"“not sure” below {story['unsure_below']:.0%}."
         )
-        parts.chart(learning.accuracy_by_epoch(epochs), key="about_epochs",
-                    alt="accuracy on training and validation images after each epoch")
-        st.caption("Training images are bent, and in the earlier epochs many are shown only in part, so they are "
-                   "harder to read than the validation images. How to train it again: assets/README.md.")
+        show_picture(learning.accuracy_by_epoch(epochs), "about_epochs")
+        st.caption(f"{learning.left_out(epochs)} Training images are bent, and in the earlier epochs many are shown "
+                   "only in part, so they are harder to read than the validation images. How to train it again: "
+                   "assets/README.md.")
     elif "run" in story:
         flips = "half of the images mirrored" if story["flips"] else "no image mirrored"
         st.markdown(f"It comes from a run on this server, after epoch {story['epoch']} on "

@@ -1,18 +1,23 @@
 """What every page shares: the sidebar, the path of pages with Back and Next, the title line and the link to share."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 import streamlit as st
+from streamlit.navigation.page import StreamlitPage
 
 from vit.charts import colours, patches
-from vit.ui import about, markup, models, state, tour
+from vit.charts.picture import TemplatePicture
+from vit.ui import about, markup, models, parts, state, tour
 from vit.ui import view as views
+from vit.ui.show import show
 from vit.ui.view import View
 
 if TYPE_CHECKING:
     from vit.config import ViTConfig
 
+PAGES = Path(__file__).parents[2] / "pages"
 PATH = {
     "draw": "Draw", "patches": "Patches", "embedding": "Embedding",
     "attention": "Attention", "layers": "Layers", "logits": "Logits",
@@ -24,24 +29,16 @@ SELECTORS = {
 }
 
 
-def pages() -> dict[str, "st.Page"]:
-    return {
-        name: st.Page(f"pages/{name}.py", title=title, default=name == "draw")
-        for name, title in (PATH | BESIDE).items()
-    }
+def pages() -> dict[str, StreamlitPage]:
+    return {name: page_of(name) for name in PATH | BESIDE}
 
 
-def enter(page: str) -> None:
-    """Go through app.py. Until it has run once, Streamlit takes pages/ for scripts of their own: who opens a
-    link to a page as the first visitor of a server would get that page without its frame."""
-    if not st.session_state.get("restored"):
-        st.session_state.asked_page = page
-        st.switch_page("app.py", query_params=st.query_params.to_dict())
+def page_of(name: str) -> StreamlitPage:
+    return st.Page(PAGES / f"{name}.py", title=(PATH | BESIDE)[name], default=name == "draw")
 
 
 def begin(page: str) -> View:
     """The view of this page; without a drawing an invitation stands in its place."""
-    enter(page)
     view = views.current()
     if view is None:
         title("Nothing to look at yet",
@@ -84,14 +81,14 @@ def end(page: str) -> None:
 
 
 def go_to(page: str) -> None:
-    st.switch_page(f"pages/{page}.py", query_params=state.link_parameters())
+    st.switch_page(page_of(page), query_params=state.link_parameters())
 
 
 def top_line(page: str) -> None:
     """Notices, and the tour, close to the menu: on a projector every line counts."""
     st.html(markup.style_sheet())
     for sentence in st.session_state.notices:
-        st.warning(sentence)
+        st.warning(parts.as_text(sentence))
     st.session_state.notices.clear()
     if "tour" not in state.get().hidden:
         tour.show(page, go_to)
@@ -138,15 +135,10 @@ def sidebar(page: str) -> None:
 
 
 def answer_card(view: View) -> None:
-    picture = colours.data_uri(view.trace.image)
-    sure = "sure" if view.sure else "not sure"
-    st.html(
-        f"<div style='display:flex;gap:1rem;align-items:center'>"
-        f"<img src='{picture}' alt='your digit, 28 by 28 pixels' style='width:112px;height:112px;"
-        f"image-rendering:pixelated;border-radius:6px'>"
-        f"<div><div style='font-size:3.4rem;font-weight:700;line-height:1'>{view.trace.prediction}</div>"
-        f"<div style='font-size:1rem'>{view.confidence:.1%} · {sure}</div></div></div>"
-    )
+    show(TemplatePicture("answer_card", {
+        "picture": colours.data_uri(view.trace.image), "answer": view.trace.prediction,
+        "confidence": f"{view.confidence:.1%}", "sure": view.sure,
+    }, alt=f"your digit, {view.config.image_size} by {view.config.image_size} pixels"))
 
 
 def choose_model() -> None:
@@ -166,7 +158,7 @@ def selector(name: str, config: "ViTConfig") -> None:
     """A plain control for what can also be chosen by clicking a picture."""
     widget = f"{name}_widget"
 
-    def changed():
+    def changed() -> None:
         state.choose(**{name: st.session_state[widget] - (name != "token")})
 
     chosen = getattr(state.get(), name)

@@ -38,5 +38,6 @@ def style_sheet() -> str:
 @cache
 def component(name: str) -> Callable[..., Any]:
     """One of our own components: NAME.js, with NAME.html and NAME.css where it has them."""
-    parts = {kind: text(f"{name}.{kind}") for kind in ("html", "css", "js") if (FRONTEND / f"{name}.{kind}").exists()}
-    return st.components.v2.component(f"patchwise_{name}", **parts)
+    html, css, js = (text(file) if (FRONTEND / (file := f"{name}.{kind}")).exists() else None
+                     for kind in ("html", "css", "js"))
+    return st.components.v2.component(f"patchwise_{name}", html=html, css=css, js=js)

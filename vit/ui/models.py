@@ -1,17 +1,56 @@
-"""The models a visitor can look into, loaded once for all visitors."""
+"""The models a visitor can look into, and what they make of a drawing: computed once for all visitors, and kept in
+memory as far as it fits. Models may come from anybody's runs, so their size is looked at first."""
 
 import gc
+import os
 import threading
+from collections.abc import Hashable
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import streamlit as st
 
+from vit.caches import SizedCache
 from vit.drawing import Drawing, for_model
+from vit.drawing.ink import Ink
+
+if TYPE_CHECKING:
+    from vit.model import Probe, VisionTransformer
+    from vit.trace import ForwardTrace
 
 DEFAULT = "explorer"
-_reader = ThreadPoolExecutor(1, "reader")  # each run of a page is a new thread, in which torch would start cold
 NAMES = {"explorer": "explorer · trained", "untrained": "untrained · random weights"}
+MB = 1_000_000
+MOST_OF_A_TRACE = 200 * MB
+
+
+def _megabytes(variable: str, otherwise: int) -> int:
+    told = os.environ.get(variable, "")
+    return (int(told) if told.isdigit() else otherwise) * MB
+
+
+class Loaded(NamedTuple):
+    model: "VisionTransformer"
+    story: dict[str, Any]  # what the checkpoint tells of itself
+
+
+def _size_of_model(loaded: Loaded) -> int:
+    return sum(parameter.nbytes for parameter in loaded.model.parameters())
+
+
+def _size_of_trace(trace: "ForwardTrace") -> int:
+    values = [*vars(trace).values(), *(value for block in trace.blocks for value in vars(block).values())]
+    return sum(value.nbytes for value in values if isinstance(value, np.ndarray))
+
+
+_models = SizedCache(_megabytes("PATCHWISE_MODELS_MB", 1_500), _size_of_model)
+_traces = SizedCache(_megabytes("PATCHWISE_TRACES_MB", 400), _size_of_trace)
+_occlusions: SizedCache[np.ndarray] = SizedCache(1 * MB, lambda lost: lost.nbytes)
+_reader = ThreadPoolExecutor(1, "reader")  # each run of a page is a new thread, in which torch would start cold
 
 
 def name_of(model_id: str) -> str:
@@ -21,31 +60,13 @@ def name_of(model_id: str) -> str:
     return f"your run {run} · {checkpoint}"
 
 
-@st.cache_resource(show_spinner=False)
+@cache
 def warm_up() -> None:
     """Import torch soon, but not now: first the browser shall get its page, then the first stroke need not wait."""
     threading.Timer(1.5, import_module, ["vit.trace"]).start()
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def load(model_id: str):
-    """The model and its story. Raises ValueError or FileNotFoundError with a sentence if it cannot be had."""
-    import torch
-
-    from vit import checkpoints
-    from vit.config import PRESETS
-    from vit.model import VisionTransformer
-
-    torch.set_num_threads(1)
-    if model_id == "untrained":
-        torch.manual_seed(0)
-        model, story = VisionTransformer(PRESETS["article"]).eval().requires_grad_(False), {}
-    else:
-        path = path_of(model_id)
-        model, story = checkpoints.load(path), checkpoints.story(path)
-    gc.collect()
-    gc.freeze()  # or each collection would visit torch's many objects again
-    return model, story
+# Models
 
 
 def find(model_id: str) -> None:
@@ -54,7 +75,7 @@ def find(model_id: str) -> None:
         path_of(model_id)
 
 
-def path_of(model_id: str):
+def path_of(model_id: str) -> Path:
     """Where a model lies. An id may come from a link, so nothing but the known kinds is looked for."""
     from vit import checkpoints, runs
 
@@ -65,31 +86,87 @@ def path_of(model_id: str):
     return runs.checkpoint_path(*model_id.removeprefix("run:").partition("/")[::2])
 
 
-@st.cache_resource(max_entries=24, show_spinner=False)
-def trace(model_id: str, drawing: Drawing, *interventions):
+def load(model_id: str) -> Loaded:
+    """Raises ValueError or FileNotFoundError with a sentence if it cannot be had."""
+    return _models.get(_identity(model_id), lambda: _load(model_id))
+
+
+def _identity(model_id: str) -> Hashable:
+    """What tells a model from one that had the same name before."""
+    if model_id == "untrained":
+        return model_id
+    path = path_of(model_id)
+    status = path.stat()
+    return str(path), status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def _load(model_id: str) -> Loaded:
+    import torch
+
+    from vit import checkpoints
+    from vit.config import PRESETS
+    from vit.model import VisionTransformer
+    from vit.trace import trace_bytes
+
+    torch.set_num_threads(1)
+    if model_id == "untrained":
+        model, story = VisionTransformer(PRESETS["article"], torch.Generator().manual_seed(0)), {}
+        model.eval().requires_grad_(False)
+    else:
+        path = path_of(model_id)
+        if path.stat().st_size > _models.most_bytes:
+            raise ValueError(f"The weights of {name_of(model_id)} take {path.stat().st_size / MB:,.0f} MB, and "
+                             f"{_models.most_bytes / MB:,.0f} MB is the most that can be looked into here.")
+        model, story = checkpoints.load(path), checkpoints.story(path)
+    if (size := trace_bytes(model.config)) > MOST_OF_A_TRACE:
+        raise ValueError(f"{name_of(model_id)} is too large to look into: of one drawing it would leave "
+                         f"{size / MB:,.0f} MB of numbers, and {MOST_OF_A_TRACE / MB:,.0f} MB is the most.")
+    _spare_the_collector()
+    return Loaded(model, story)
+
+
+@cache
+def _spare_the_collector() -> None:
+    """Once torch is there: or each collection would visit its many objects again."""
+    gc.collect()
+    gc.freeze()
+
+
+# What a model makes of a drawing
+
+
+def trace(model_id: str, drawing: Drawing, *interventions: "Probe") -> "ForwardTrace":
     """Everything the model computes for a drawing; the same drawing is never run twice in a row."""
-    from vit.trace import trace_image
+    def make() -> "ForwardTrace":
+        from vit.trace import trace_image
 
-    model, _ = load(model_id)
-    image = for_model(image_of(drawing), model.config)
-    return _reader.submit(trace_image, model, image, *interventions).result()
+        model = load(model_id).model
+        image = image_of(drawing)
+        if image is None:
+            raise ValueError("There is nothing to see on this drawing.")
+        return _reader.submit(trace_image, model, for_model(image, model.config), *interventions).result()
 
-
-@st.cache_resource(max_entries=8, show_spinner="Hiding each patch in turn …")
-def occlusion(model_id: str, drawing: Drawing):
-    from vit import explain
-
-    model, _ = load(model_id)
-    return explain.occlusion(trace(model_id, drawing), model)
+    return _traces.get((_identity(model_id), drawing, repr(interventions)), make)
 
 
-def image_of(drawing: Drawing):
+def occlusion(model_id: str, drawing: Drawing) -> np.ndarray:
+    """What the answer loses without each patch."""
+    def make() -> np.ndarray:
+        from vit import explain
+
+        with st.spinner("Hiding each patch in turn …"):
+            return explain.occlusion(trace(model_id, drawing), load(model_id).model)
+
+    return _occlusions.get((_identity(model_id), drawing), make)
+
+
+def image_of(drawing: Drawing) -> np.ndarray | None:
     """The 28x28 that the model reads; None if there is nothing to see on it."""
     found = ink_of(drawing)
     return found.image if found else drawing.image()
 
 
 @st.cache_resource(max_entries=50, show_spinner=False)
-def ink_of(drawing: Drawing):
+def ink_of(drawing: Drawing) -> Ink | None:
     """How pen strokes became a picture; None for a picture that came whole."""
     return drawing.ink()

@@ -1,35 +1,19 @@
 """The pieces that pages are laid out with."""
 
-import html
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import numpy as np
-import plotly.graph_objects as go
 import streamlit as st
 
-from vit.charts.numbers import column, number, row_vector  # noqa: F401
-from vit.charts.picture import Legend, PixelPicture
+from vit.charts.provenance import unfolded
 from vit.ui import state
 from vit.ui.show import show
 
-
-def grid_picture(
-    pixels: np.ndarray, rows: int, columns: int, *, key: str, alt: str, width: int = 420,
-    chosen: Sequence[int] = (), dashed: Sequence[int] = (), labels: Sequence[str] = (),
-    words: dict[int, str] | None = None,
-    on_choose: Callable[[int], None] | None = None, scale: tuple | None = None, lines: bool = True,
-    row_names: Sequence[str] = (), column_names: Sequence[str] = (), corner: str = "",
-) -> None:
-    """The old way, until every page makes Pictures."""
-    show(PixelPicture(
-        pixels, rows, columns, alt=alt, width=width, chosen=list(chosen), dashed=list(dashed), labels=labels,
-        words=words or {},
-        legend=scale and Legend(*scale), lines=lines, row_names=row_names, column_names=column_names, corner=corner,
-    ), key, on_choose)
-
-
-def chart(figure: go.Figure, *, key: str, alt: str) -> None:
-    st.plotly_chart(figure, key=key, alt=alt, config={"displayModeBar": False})
+if TYPE_CHECKING:
+    from vit.explain import DotProduct
+    from vit.ui.view import View
 
 
 def equation(symbols: str, numbers: str | Sequence[str] = ()) -> None:
@@ -41,31 +25,20 @@ def equation(symbols: str, numbers: str | Sequence[str] = ()) -> None:
     st.latex(r"\begin{gathered}" + r" \\[1.2em] ".join(lines) + r"\end{gathered}")  # one element: quicker than many
 
 
-def provenance(name: str, sentence: str, product, left: str, right: str, count_from: int = 1) -> None:
+def provenance(name: str, sentence: str, product: "DotProduct", left: str, right: str, count_from: int = 1) -> None:
     """Where a value comes from: a sentence, its largest terms, how many others there are, and the total.
 
     Terms are counted from 1, and from 0 where they are tokens, of which CLS is number 0.
     """
-    *products, rest, bias, total = column(
-        [*(term.product for term in product.terms), product.rest_sum, product.bias, product.total]
-    )
-    rows = "".join(
-        f"<tr><td>{left}<sub>{term.index + count_from}</sub> · {right}<sub>{term.index + count_from}</sub></td>"
-        f"<td>{number(term.a)} × {number(term.b)}</td><td>{shown}</td></tr>"
-        for term, shown in zip(product.terms, products, strict=True)
-    )
-    if product.rest_count:
-        rows += f"<tr><td>{product.rest_count} other terms</td><td></td><td>{rest}</td></tr>"
-    if product.bias:
-        rows += f"<tr><td>bias</td><td></td><td>{bias}</td></tr>"
-    st.html(
-        f"<div style='font-size:1rem'><b>{html.escape(name)} = {total}</b><br>"
-        f"<span style='opacity:.8'>{html.escape(sentence)}</span>"
-        "<table style='border-collapse:collapse;margin-top:.3rem;font-variant-numeric:tabular-nums'>"
-        f"{rows}<tr style='border-top:1px solid currentColor;font-weight:600'><td>total</td><td></td>"
-        f"<td>{total}</td></tr></table></div>"
-        "<style>td{padding:.1rem .8rem .1rem 0}td:last-child{text-align:right}</style>"
-    )
+    show(unfolded(name, sentence, product, left, right, count_from))
+
+
+def as_text(words: str) -> str:
+    """Words from outside, such as a link's, for a place that reads Markdown: shown as they are, and nothing of them is
+    a link, a picture or a formula."""
+    escaped = re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", words)
+    # Addresses become links even so; a word joiner, which nobody sees, breaks them up.
+    return re.sub(r"(?i)(https?\\:|www|@)", "\\1\u2060", escaped)
 
 
 def try_this(prompt: str) -> None:
@@ -88,3 +61,31 @@ def quiz(key: str, question: str, options: Sequence[str], solve: Callable[[], tu
             verdict = "Right" if guess == answer else "Not quite"
             st.markdown(f"**{verdict}: {answer}.** {reveal}")
     return guess is not None
+
+
+def look_closer(view: "View", panels: dict[str, Callable[["View"], None]], key: str) -> None:
+    """One of several panels, chosen by the visitor."""
+    chosen = st.segmented_control("Look closer", list(panels), default=next(iter(panels)), required=True, key=key)
+    panels[chosen](view)
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of many numbers of a kind, chosen by a click or by a plain control; counted from 0, shown from 1."""
+
+    kind: str
+    count: int
+    otherwise: int = 0  # until one is chosen
+
+    @property
+    def chosen(self) -> int:
+        return min(int(st.session_state.get(f"chosen_{self.kind}", self.otherwise)), self.count - 1)
+
+    def choose(self, number: int) -> None:
+        st.session_state[f"chosen_{self.kind}"] = min(number, self.count - 1)
+
+    def control(self) -> None:
+        widget = f"{self.kind}_widget"
+        st.session_state[widget] = self.chosen + 1
+        st.number_input(f"{self.kind}, of {self.count}", 1, self.count, key=widget,
+                        on_change=lambda: self.choose(st.session_state[widget] - 1))

@@ -1,13 +1,22 @@
 """One function that shows any picture and tells which cell of it was clicked."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 
 import numpy as np
 import streamlit as st
 
 from vit.charts import colours
 from vit.charts.numbers import number
-from vit.charts.picture import Legend, LivePicture, Picture, PixelPicture, PlotlyPicture, TemplatePicture
+from vit.charts.picture import (
+    CurvesPicture,
+    Legend,
+    LivePicture,
+    Picture,
+    PixelPicture,
+    PlotlyPicture,
+    TemplatePicture,
+)
 from vit.ui import markup
 
 Choose = Callable[[int], None]
@@ -22,6 +31,8 @@ def show(picture: Picture, key: str = "", on_choose: Choose | None = None) -> No
             _chart(picture, key, on_choose)
         case LivePicture():
             st.echarts_chart(dict(picture.options), key=key, height=picture.height, alt=picture.alt)
+        case CurvesPicture():
+            markup.component("curves")(key=key, data=[asdict(picture)])
         case TemplatePicture():
             st.html(markup.render(picture.template, alt=picture.alt, **picture.values))
         case _:

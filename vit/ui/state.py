@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
@@ -27,12 +28,10 @@ class Choice:
 
 def get() -> Choice:
     kept = st.session_state
-    return Choice(
-        kept.drawing, kept.model, *(kept[f"chosen_{name}"] for name in COUNTED), hidden=kept.hidden
-    )
+    return Choice(kept.drawing, kept.model, kept.chosen_layer, kept.chosen_head, kept.chosen_token, kept.hidden)
 
 
-def choose(**changes) -> None:
+def choose(**changes: Any) -> None:
     for name, value in changes.items():
         st.session_state[f"chosen_{name}" if name in COUNTED else name] = value
 
@@ -47,6 +46,7 @@ def restore() -> None:
         return
     asked = st.query_params.to_dict()
     st.session_state.notices = []
+    st.session_state.asked_run = asked.get("run")
     st.session_state.hidden = frozenset(asked.get("hide", "").split(",")) & set(HIDEABLE)
     choose(drawing=None, model=asked.get("model", models.DEFAULT), layer=0, head=0, token=0)
     try:
@@ -68,6 +68,7 @@ def restore() -> None:
             notice(f"The link asks for a {name} that does not exist. You start with the first.")
     if "off" in asked and not what_if.restore(asked["off"]):
         notice("The link takes something away that does not exist. The rest is as it asks.")
+    st.session_state.asked_run = asked.get("run")
     st.session_state.restored = True  # last: a run that is cut off before this begins anew
 
 

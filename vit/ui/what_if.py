@@ -1,7 +1,7 @@
-"""What a visitor has taken away from the model, and the switches to do so."""
+"""What a visitor has taken away from the model: kept in the session, and as a code in links."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 import streamlit as st
@@ -18,7 +18,6 @@ SWITCHES = {
     "causal": ("GPT's mask", "Each token sees only itself and those before it. CLS is the first."),
 }
 BLOCKS = {"attention": "attention off, by block", "mlp": "MLP off, by block"}
-
 
 COUNT = r"([1-9]\d{0,3})"
 IN_A_LINK = re.compile(rf"patch{COUNT}|head{COUNT}\.{COUNT}|(attention|mlp){COUNT}")
@@ -69,7 +68,7 @@ def changes(config: "ViTConfig") -> list[Change]:
     patches, blocks, mlps = hidden_places(config), blocks_off("attention", config), blocks_off("mlp", config)
     heads = [(layer, head) for layer, head in silent_heads(config) if layer not in blocks]
     by_block = {block: tuple(head for layer, head in heads if layer == block) for block, _ in heads}
-    possible = [
+    possible: list[tuple[object, str, Probe]] = [
         (patches, f"{counted(len(patches), 'patch', 'patches')} hidden", what.MaskPatches(tuple(patches))),
         (is_on("shuffle"), "shuffled patches", what.ShufflePatches(SHUFFLE_SEED)),
         (is_on("positions"), "no positions", what.PositionsOff()),
@@ -91,24 +90,12 @@ def counted(count: int, one: str, many: str) -> str:
     return f"{count} {one if count == 1 else many}"
 
 
-def switches() -> None:
-    for name, (label, effect) in SWITCHES.items():
-        st.toggle(label, key=key(name), help=effect, persist_state="session")
-
-
-def blocks(config: "ViTConfig") -> None:
-    for column, (name, label) in zip(st.columns(2), BLOCKS.items(), strict=True):
-        st.session_state[key(name)] = [block + 1 for block in blocks_off(name, config)]
-        column.pills(label, range(1, config.depth + 1), selection_mode="multi", key=key(name), wrap=True,
-                     persist_state="session")
-
-
-def toggle(name: str, item) -> None:
+def toggle(name: str, item: object) -> None:
     """Take a patch or a head away, or give it back."""
     st.session_state[key(name)] = st.session_state.get(key(name), frozenset()) ^ {item}
 
 
-def hide(patches) -> None:
+def hide(patches: Iterable[int]) -> None:
     st.session_state[key("patches")] = st.session_state.get(key("patches"), frozenset()) | frozenset(patches)
 
 

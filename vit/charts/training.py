@@ -1,0 +1,167 @@
+"""Pictures of runs: how they learn, what they learn from, and who pays for flips."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from vit.charts.colours import FLIP, NO_FLIP, data_uri, rgb
+from vit.charts.numbers import with_sign
+from vit.charts.picture import Curve, CurvesPicture, LivePicture, PixelPicture, TemplatePicture
+from vit.compare import NAMES, Gap, Verdicts, answers, per_class
+from vit.reports import Report, StepReport, Validation, of_kind
+
+COLOURS = {False: NO_FLIP, True: FLIP}
+DECALS = {  # bars are told apart by more than their colour
+    False: None,
+    True: {"symbol": "rect", "dashArrayX": [1, 0], "dashArrayY": [2, 4], "rotation": 0.8,
+           "color": "rgba(255,255,255,0.35)"},
+}
+AXES = {"step": "steps", "epoch": "epochs", "seconds": "seconds"}
+DECIMALS = {"step": 0, "epoch": 2, "seconds": 1}
+MOST_POINTS = 200
+BATCH_COLUMNS = 8
+FRAME = 2  # pixels around each image of a batch
+
+Measured = Sequence[StepReport] | Sequence[Validation]
+Thing = TypeVar("Thing")
+
+
+# Curves
+
+
+@dataclass(frozen=True)
+class Line:
+    """One run in a chart."""
+
+    name: str
+    flips: bool
+    reports: list[Report]
+    faded: bool = False  # the run that another is compared with
+
+
+def curves(lines: Sequence[Line], quantity: str, x: str, classes: int = 10) -> CurvesPicture:
+    """Loss or accuracy over steps, epochs or seconds: thin lines for training, dots for validation."""
+    percent = quantity == "accuracy"
+    guess = 100 / classes if percent else math.log(classes)
+    return CurvesPicture(
+        [curve for line in lines for curve in _curves_of(line, quantity, x)],
+        alt=f"{quantity} over {AXES[x]}, in training and on validation images, of runs "
+            + ", ".join(line.name for line in lines),
+        axis=AXES[x], decimals=DECIMALS[x], unit=" %" if percent else "", precision=1 if percent else 3,
+        top=100 if percent else None,
+        level=(round(guess, 4), f"guessing {guess:.0f} %" if percent else f"guessing ln {classes} = {guess:.2f}"),
+    )
+
+
+def _curves_of(line: Line, quantity: str, x: str) -> Iterator[Curve]:
+    measured: dict[str, Measured] = {
+        "training": of_kind(line.reports, StepReport), "validation": of_kind(line.reports, Validation),
+    }
+    for kind, reports in measured.items():
+        yield Curve(f"{line.name} · {kind}", points(reports, quantity, x), COLOURS[line.flips], dashed=line.flips,
+                    dots=kind == "validation", faded=line.faded)
+
+
+def points(reports: Measured, quantity: str, x: str) -> list[tuple[float, float]]:
+    factor = 100 if quantity == "accuracy" else 1
+    return [(round(getattr(report, x), 3), round(factor * getattr(report, quantity), 4)) for report in thinned(reports)]
+
+
+def thinned(many: Sequence[Thing]) -> list[Thing]:
+    """At most so many that a chart stays quick; the first and the last are always among them."""
+    if len(many) <= MOST_POINTS:
+        return list(many)
+    return [many[i] for i in np.unique(np.linspace(0, len(many) - 1, MOST_POINTS).round().astype(int))]
+
+
+def legend() -> TemplatePicture:
+    return TemplatePicture("curves_legend", {"names": NAMES}, alt="which line is which")
+
+
+# How far they are
+
+
+def gap_card(gap: Gap | None) -> TemplatePicture:
+    """The gap as a big number."""
+    return TemplatePicture("gap", {
+        "points": with_sign(gap.points, 1) if gap else "…",
+        "margin": f"± {(gap.high - gap.low) / 2:.1f}" if gap else "",
+    }, alt="how many points the twin without flips is ahead")
+
+
+def progress(flips: bool, words: Sequence[str], done: float) -> TemplatePicture:
+    """How far a run is: what is to be said of it, and a bar."""
+    share = min(1.0, max(0.0, done))
+    return TemplatePicture("progress", {
+        "name": NAMES[flips], "words": list(words), "flips": flips, "percent": round(100 * share, 1),
+    }, alt=f"{share:.0%} of the run {NAMES[flips]} is done")
+
+
+# Who pays for flips
+
+
+def class_bars(verdicts: Verdicts, names: Sequence[str]) -> LivePicture:
+    """Accuracy per class, in pairs, with the change that flips bring under each."""
+    ours, theirs = map(per_class, verdicts)
+    changes = [with_sign(b - a, 0) for a, b in zip(ours, theirs, strict=True)]
+    categories = [f"{name}\n{change}" for name, change in zip(names, changes, strict=True)]
+    series = [
+        {
+            "type": "bar", "name": NAMES[flips], "data": [round(float(value), 1) for value in values],
+            "itemStyle": {"color": COLOURS[flips], "borderRadius": [3, 3, 0, 0], "decal": DECALS[flips]},
+        }
+        for flips, values in ((False, ours), (True, theirs))
+    ]
+    return LivePicture({
+        "animation": False,
+        "grid": {"left": 52, "right": 8, "top": 12, "bottom": 48},
+        "tooltip": {"trigger": "axis", "axisPointer": {"type": "shadow"}, "confine": True,
+                    "valueFormatter": "%.1f %%"},
+        "xAxis": {"type": "category", "data": categories, "axisLabel": {"interval": 0, "lineHeight": 18}},
+        "yAxis": {"type": "value", "min": 0, "max": 100, "axisLabel": {"formatter": "{value} %"}},
+        "series": series,
+    }, alt="accuracy per class without and with flips, with the difference below each")
+
+
+def misread(
+    images: np.ndarray, labels: np.ndarray, chosen: Sequence[int], verdicts: Verdicts, names: Sequence[str]
+) -> TemplatePicture:
+    """Images that only the twin with flips gets wrong, each beside its mirror image."""
+    theirs = answers(verdicts[1])
+    return TemplatePicture("misread", {"images": [
+        {"source": data_uri(images[i]), "mirrored": data_uri(np.ascontiguousarray(images[i][:, ::-1])),
+         "label": names[labels[i]], "answer": names[theirs[i]]}
+        for i in chosen
+    ]}, alt="images that only the twin with flips gets wrong, each beside its mirror image")
+
+
+# What they learn from, and what became of it
+
+
+def batch(images: np.ndarray, mirrored: np.ndarray, step: int) -> PixelPicture:
+    """A batch as one picture; mirrored images have a frame in the colour of flips."""
+    if images.ndim == 3:
+        images = np.repeat(images[..., None], 3, axis=-1)
+    edge = slice(FRAME, -FRAME)
+    height, width = (side + 2 * FRAME for side in images.shape[1:3])
+    tiles = np.full((len(images), height, width, 3), 40, np.uint8)
+    tiles[mirrored] = rgb(FLIP)
+    tiles[:, edge, edge] = images
+    tiles = np.pad(tiles, ((0, -len(tiles) % BATCH_COLUMNS), (0, 0), (0, 0), (0, 0)))
+    rows = len(tiles) // BATCH_COLUMNS
+    pixels = tiles.reshape(rows, BATCH_COLUMNS, height, width, 3).swapaxes(1, 2)  # (rows, height, columns, width, 3)
+    return PixelPicture(
+        pixels.reshape(rows * height, BATCH_COLUMNS * width, 3), rows, BATCH_COLUMNS, width=380,
+        alt=f"the images of step {step}, mirrored ones framed",
+        labels=["mirrored" if flipped else "as it is" for flipped in mirrored],
+    )
+
+
+def gallery(pictures: Mapping[str, np.ndarray]) -> TemplatePicture:
+    """Small pictures side by side, each with its caption."""
+    return TemplatePicture("gallery", {
+        "pictures": [{"caption": caption, "source": data_uri(pixels)} for caption, pixels in pictures.items()],
+    }, alt="; ".join(pictures))

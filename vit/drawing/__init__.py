@@ -1,0 +1,25 @@
+"""A visitor's digit, from the pen or the camera to the 28x28 picture that a model reads.
+
+    strokes  what the pen did on the canvas
+    ink      strokes, a canvas or a photo to 28x28, as the makers of MNIST would have done it
+    photo    where the ink is on a photographed piece of paper
+    code     a digit, however it came, as a short code that fits into a link
+    unipen   files of pen strokes
+"""
+
+from vit.drawing.code import (
+    MOST_POINTS,
+    BadDrawing,
+    Drawing,
+    for_model,
+    from_code,
+    from_picture,
+    from_sample,
+    from_strokes,
+)
+from vit.drawing.strokes import BRUSH, SIDE, from_fabric, to_fabric
+
+__all__ = [
+    "BRUSH", "MOST_POINTS", "SIDE", "BadDrawing", "Drawing", "for_model", "from_code", "from_fabric", "from_picture",
+    "from_sample", "from_strokes", "to_fabric",
+]  # fmt: skip

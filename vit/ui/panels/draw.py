@@ -1,0 +1,151 @@
+"""Draw: a digit from pen, sample or photo; what the model sees of it; its answer. There may be no ink yet."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+
+from vit import data, drawing
+from vit.charts import draw
+from vit.drawing import ink
+from vit.ui import canvas, models, parts, state
+from vit.ui.show import show
+from vit.ui.view import View
+
+MISTAKES = Path(__file__).parents[3] / "assets" / "explorer" / "mistakes.json"
+MISTAKES_SHOWN = 4
+
+
+def sentence(view: View | None) -> str:
+    if view is None:
+        return "Draw a digit from 0 to 9, or pick one. The model reads along."
+    config = view.config
+    pixels = f"{config.image_size} x {config.image_size}"
+    inked = int((view.trace.image.reshape(config.image_size, config.image_size, -1) > 0).any(-1).sum())
+    return (f"Of your drawing the model gets {pixels} pixels, {inked} of them with ink. "
+            f"It reads a **{view.trace.prediction}**.")
+
+
+def drawing_to_answer(view: View | None) -> None:
+    """The canvas, what becomes of the ink, and the answer, side by side."""
+    row = st.container(horizontal=True, gap="medium")
+    with row.container(width=drawing.SIDE):
+        canvas.show()
+        canvas_buttons()
+    with row.container(width=236):
+        steps(view)
+    with row.container(width="stretch"):
+        answer(view)
+
+
+def canvas_buttons() -> None:
+    chosen = state.get().drawing
+    with st.container(horizontal=True):
+        st.button("Undo", icon=":material/undo:", on_click=canvas.undo, disabled=not (chosen and chosen.strokes))
+        st.button("Clear", icon=":material/delete:", on_click=canvas.clear, disabled=chosen is None)
+        if st.button("Photo", icon=":material/photo_camera:"):
+            photo()
+
+
+def steps(view: View | None) -> None:
+    """From the canvas to what the model reads, in pictures."""
+    if view is None:
+        st.markdown("#### From pen to pixels\nYour ink is cropped, scaled and centred, as the makers of MNIST did "
+                    "with theirs. The pictures appear here.")
+        return
+    found = found_ink(view.drawing)
+    moved = "centre of mass ({:.1f}, {:.1f}) put in the middle: ".format(*found.centre_of_mass) if found else ""
+    show(draw.steps(way_to_the_middle(found) if found else [], view.trace.image, f"{moved}what the model sees",
+                    view.config.grid))
+
+
+def found_ink(chosen: drawing.Drawing) -> ink.Ink | None:
+    """How this drawing's ink was found; None where a picture came whole."""
+    code, photographed = st.session_state.get("photo", (None, None))
+    return photographed if code == chosen.code else models.ink_of(chosen)
+
+
+def way_to_the_middle(found: ink.Ink) -> list[tuple[np.ndarray, str]]:
+    pictures = {step.name: step.image for step in found.steps}
+    left, top, right, bottom = found.box
+    height, width = pictures["fitted"].shape
+    return [
+        (pictures["found"], "the ink"),
+        (pictures["cropped"], f"cropped to {right - left} x {bottom - top} pixels"),
+        (pictures["fitted"], f"scaled to {width} x {height}, pen like MNIST's"),
+    ]
+
+
+def answer(view: View | None) -> None:
+    if view is None:
+        st.markdown("#### The answer\nappears with your first stroke, and follows each further one.")
+        return
+    comment = f"{view.confidence:.1%} sure" if view.sure else f"not sure: {view.confidence:.1%} at best"
+    label = view.drawing.label if view.reads_digits else None
+    if label is not None and label != view.trace.prediction:
+        comment += f" · its writer meant {label}"
+    show(draw.answer(view.trace.probabilities, view.sure, name="answer", comment=comment))
+
+
+def samples(view: View | None) -> None:
+    """Digits of MNIST's test set, some of which the model gets wrong."""
+    right, wrong = sample_indices()
+    indices = right + wrong
+    images, labels = data.load("mnist", "test")
+    chosen = view.drawing.sample if view else None
+    st.markdown("**Or pick one** from MNIST's test set, which the explorer's model has never learned from. "
+                f"It gets the last {len(wrong)} wrong.")
+    show(draw.samples(images[indices], labels[indices], indices.index(chosen) if chosen in indices else None),
+         "samples", lambda cell: state.draw(drawing.from_sample(indices[min(cell, len(indices) - 1)])))
+
+
+@st.cache_data
+def sample_indices() -> tuple[list[int], list[int]]:
+    """One of each digit, and some of those that the shipped model is known to misread."""
+    _, labels = data.load("mnist", "test")
+    mistakes = json.loads(MISTAKES.read_text())[:MISTAKES_SHOWN]
+    return [int(np.flatnonzero(labels == digit)[0]) for digit in range(10)], mistakes
+
+
+def equation(view: View | None) -> None:
+    """All that the model is, from outside: a picture in, the most probable class out."""
+    if view is None:
+        return
+    config, best = view.config, view.trace.prediction
+    shape = config.image_size, config.image_size, config.channels
+    parts.equation(
+        r"\mathbf{x} \in \mathbb{R}^{H \times W \times C} \;\longmapsto\; \hat{y} = \argmax_j\, p_j",
+        rf"{shape[0]} \cdot {shape[1]} \cdot {shape[2]} = {np.prod(shape)} \text{{ numbers}} \;\longmapsto\; "
+        rf"\hat{{y}} = {best}, \quad p_{{{best}}} = {view.confidence:.4f}",
+    )
+
+
+def try_this(view: View | None) -> None:
+    parts.try_this("draw the same digit small, in a corner, and then as large as the canvas. The pictures beside it "
+                   "tell why the answer hardly changes.")
+
+
+@st.dialog("A digit on paper")
+def photo() -> None:
+    """A picture file, or the camera. The digit that is found closes the dialog."""
+    st.markdown("Write one digit on paper, with a dark pen, so large that it fills much of the picture.")
+    source = st.segmented_control("Where is the picture?", ("a file", "the camera"), default="a file", required=True)
+    if source == "a file":
+        file = st.file_uploader("Upload a picture", type=["png", "jpg", "jpeg", "webp", "gif", "bmp", "tiff"])
+    else:
+        file = st.camera_input("Take a picture")
+    if file is None:
+        return
+    try:
+        found = ink.from_photo(file)
+    except ink.UnreadablePicture as error:
+        st.error(str(error))
+        return
+    if found is None:
+        st.warning("There is no ink in this picture that stands out from the paper.")
+        return
+    picture = drawing.from_picture(found.image)
+    st.session_state.photo = (picture.code, found)
+    state.draw(picture)
+    st.rerun()

@@ -1,0 +1,1 @@
+"""The panels of the Train page: what to train, twins as they train, what is left of them, and all runs."""

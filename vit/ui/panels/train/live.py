@@ -1,0 +1,226 @@
+"""Twins as they train: what visitors watch, and the buttons they have."""
+
+import random
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import streamlit as st
+
+from vit import compare, runs
+from vit.charts import training
+from vit.charts.numbers import duration
+from vit.charts.training import AXES, Line
+from vit.compare import NAMES
+from vit.datasets import DATASETS
+from vit.reports import Note, Report, Validation, of_kind
+from vit.runs import Run
+from vit.runs.queue import dispatcher
+from vit.ui.panels.train import pair
+from vit.ui.panels.train.pair import Judged, Twins, attempt
+from vit.ui.show import show
+
+TICK = 0.5  # seconds
+GLANCE = 2.0  # seconds between looks at a pair that has ended: somebody may let it go on
+STATES = {"queued": "waiting", "running": "training"}  # the others are called by their names
+
+
+def state_in_words(run: Run) -> str:
+    return STATES.get(run.state, run.state)
+
+
+def live(twins: Twins) -> None:
+    """All that moves. It ticks as long as a worker may change something, be it that it only pauses: what a button
+    asks for is done by the worker, a moment after the page was made anew."""
+    st.fragment(panel, run_every=TICK if twins.moving else None)(twins.pair, twins.outline)
+    if not twins.moving:
+        st.fragment(notice_changes, run_every=GLANCE)(twins.pair, twins.outline)
+
+
+def notice_changes(pair_id: str, shown: tuple[tuple[str, ...], ...]) -> None:
+    twins = pair.read(pair_id) if st.session_state.train_pair == pair_id else None
+    if twins is None or twins.outline != shown:
+        st.rerun()
+
+
+def panel(pair_id: str, shown: tuple[tuple[str, ...], ...]) -> None:
+    twins = pair.read(pair_id) if st.session_state.train_pair == pair_id else None
+    if twins is None or twins.outline != shown or "train_problem" in st.session_state:
+        st.rerun()  # the rest of the page has something new to show
+    judged = pair.judge(twins)
+    buttons(twins)
+    headline(twins, judged)
+    curves(twins)
+    bars, pictures = st.columns([3, 2], gap="large")
+    with pictures:
+        batch(twins)
+    if twins.complete:
+        with bars:
+            per_class(twins, judged)
+    if judged:
+        mixed_up(twins, judged)
+
+
+# The buttons
+
+
+def buttons(twins: Twins) -> None:
+    ids = [run.id for run in twins.runs]
+    busy = twins.any_in("running", "queued")
+    going_on = [run.id for run in twins.runs if run.resumable]
+    with st.container(horizontal=True):
+        st.button("Pause", icon=":material/pause:", disabled=not busy, key="train_pause",
+                  on_click=attempt, args=(runs.pause, *ids))
+        st.button("Resume", icon=":material/play_arrow:", disabled=not going_on, key="train_resume",
+                  on_click=attempt, args=(resume, *going_on))
+        st.button("One epoch", icon=":material/skip_next:", key="train_step", disabled=not (busy or going_on),
+                  help="Train to the end of the epoch, then pause.", on_click=attempt, args=(one_epoch, twins))
+        st.button("Stop", icon=":material/stop:", key="train_stop",
+                  disabled=not (busy or twins.any_in("paused")),
+                  on_click=attempt, args=(runs.stop, *ids))
+        st.button("Reset", icon=":material/replay:", key="train_reset",
+                  help="Again from the same initial weights.",
+                  on_click=pair.start, args=(replace(twins.config, flips=False), twins.runs[0].preset))
+        st.button("New seed", icon=":material/casino:", key="train_seed",
+                  help="Other initial weights, another order, other flips.", on_click=new_seed, args=(twins,))
+
+
+def resume(run_id: str) -> None:
+    dispatcher().start(run_id)
+
+
+def one_epoch(twins: Twins) -> None:
+    for run, reports in zip(twins.runs, twins.reports, strict=True):
+        if run.resumable or run.active:
+            dispatcher().run_one_epoch(run.id, compare.epochs_done(reports))
+
+
+def new_seed(twins: Twins) -> None:
+    seed = random.randrange(1, 10_000)
+    pair.start(replace(twins.config, flips=False, seed=seed), twins.runs[0].preset)
+    if "train_problem" not in st.session_state:
+        st.session_state.knob_seed = seed
+
+
+# Who is ahead
+
+
+def headline(twins: Twins, judged: Judged | None) -> None:
+    """The gap as a big number, the finding as a sentence, and how far each twin is."""
+    if not twins.complete:
+        progress(twins)
+        return
+    gap = compare.measure_gap(judged.verdicts, judged.labels) if judged else None
+    big, words = st.columns([1, 3], gap="medium", vertical_alignment="center")
+    with big:
+        show(training.gap_card(gap))
+    with words:
+        st.markdown(compare.lesson(gap, twins.config.dataset, training=twins.any_in("running")))
+        progress(twins)
+
+
+def progress(twins: Twins) -> None:
+    for run, reports in zip(twins.runs, twins.reports, strict=True):
+        steps = run.config.epochs * -(-run.config.images_per_epoch // run.config.batch_size)
+        pace = compare.pace(reports, steps)
+        show(training.progress(run.config.flips, in_words(run, reports, pace), pace.step / steps if pace else 0.0))
+
+
+def in_words(run: Run, reports: list[Report], pace: compare.Pace | None) -> list[str]:
+    """State, accuracy, speed, and what there is to say."""
+    running = run.state == "running"
+    verdicts = of_kind(reports, Validation)
+    words = [state_in_words(run)]
+    if run.state == "queued":
+        words = [f"number {runs.place_in_queue(run)} in the queue"]
+    elif running and not pace:
+        words = ["waking up"]
+    if verdicts:
+        words.append(f"reads {verdicts[-1].accuracy:.1%} of {verdicts[-1].images:,} validation images")
+    if pace and running:
+        words += [f"{pace.images_per_second:,.0f} images/s", f"{duration(pace.seconds_left)} left"]
+    elif pace:
+        words.append(f"trained for {duration(pace.seconds)}")
+    if run.reason:
+        words.append(run.reason)
+    return words + [note.message for note in of_kind(reports, Note)[-1:]]
+
+
+def curves(twins: Twins) -> None:
+    chosen, legend = st.columns([2, 3], vertical_alignment="center")
+    x = chosen.segmented_control(
+        "Along", list(AXES), format_func=lambda name: AXES[name], default="step", required=True, key="train_x",
+        persist_state="session", label_visibility="collapsed",
+    )
+    with legend:
+        show(training.legend())
+    lines = [Line(NAMES[run.config.flips], run.config.flips, reports)
+             for run, reports in zip(twins.runs, twins.reports, strict=True)]
+    for column, quantity in zip(st.columns(2), ("loss", "accuracy"), strict=True):
+        with column:
+            st.markdown(f"**{quantity.capitalize()}**")
+            show(training.curves(lines, quantity, x, twins.config.model.classes), f"train_{quantity}")
+
+
+# Who pays
+
+
+def per_class(twins: Twins, judged: Judged | None) -> None:
+    thing = "digit" if twins.config.dataset == "mnist" else "class"
+    st.markdown(f"**Who pays?** Accuracy per {thing}, and below it the change that flips bring")
+    if judged:
+        show(training.class_bars(judged.verdicts, DATASETS[twins.config.dataset].classes), "train_classes")
+    else:
+        st.caption("Waiting for the first validation of both twins.")
+
+
+def mixed_up(twins: Twins, judged: Judged) -> None:
+    """The confusion that grows, and images that only the twin with flips gets wrong."""
+    mixups = compare.grown_mixups(judged.verdicts)
+    chosen = compare.misread(judged.verdicts, judged.labels, mixups)
+    if not mixups or not chosen:
+        return
+    names = DATASETS[twins.config.dataset].classes
+    st.markdown("**What flips mix up:** " + ", ".join(
+        f"{names[mixup.one]} with {names[mixup.other]} ({mixup.plain} → {mixup.flips} times)" for mixup in mixups
+    ) + ". Beside each image stands its mirror image: the twin with flips was told that both are the same.")
+    show(training.misread(judged.images, judged.labels, chosen, judged.verdicts, names))
+
+
+# What they learn from
+
+
+class LastBatch(NamedTuple):
+    images: np.ndarray
+    mirrored: np.ndarray
+    step: int
+
+
+def last_batch(run: Run) -> LastBatch | None:
+    """What the run learned from last; None if it has shown nothing, or nothing whole."""
+    try:
+        with np.load(run.folder / "batch.npz") as content:
+            found = LastBatch(content["images"], content["mirrored"], int(content["step"]))
+    except Exception:  # of a damaged file numpy and zip say so in exceptions of many kinds
+        return None
+    images, mirrored, _ = found
+    grey_or_colour = images.ndim == 3 or (images.ndim == 4 and images.shape[-1] == 3)
+    whole = images.dtype == np.uint8 and mirrored.dtype == bool and mirrored.shape == images.shape[:1]
+    return found if whole and grey_or_colour and images.size else None
+
+
+def batch(twins: Twins) -> None:
+    run = twins.runs[-1]
+    st.markdown("**The batch it learns from right now**" if run.state == "running"
+                else "**The batch it learned from last**")
+    found = last_batch(run)
+    if found is None:
+        st.caption("Nothing to see yet.")
+        return
+    images, mirrored, step = found
+    show(training.batch(images, mirrored, step), "train_batch")
+    of_all = f" {len(images)} of {run.config.batch_size} images," if len(images) < run.config.batch_size else ""
+    st.caption(
+        f"Step {step:,}, {NAMES[run.config.flips]}:{of_all} orange frames mark the {mirrored.sum()} mirrored ones. "
+        "The other twin gets the same images as they are." if twins.complete else f"Step {step:,}."
+    )

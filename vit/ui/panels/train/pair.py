@@ -1,0 +1,166 @@
+"""The twins that a visitor looks at: which they are, how they stand now, and what can be asked of them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from vit import compare, data, runs
+from vit.compare import Verdicts
+from vit.config import TrainConfig
+from vit.datasets import DATASETS
+from vit.reports import Report
+from vit.runs import Run
+from vit.runs.queue import dispatcher
+
+MOVING = (*runs.ACTIVE, "paused")  # what a worker may change at any moment: one that pauses still listens
+
+
+@dataclass(frozen=True)
+class Twins:
+    """Two runs that differ in flipping alone; or a single one, from the command line."""
+
+    pair: str
+    runs: list[Run]
+    reports: list[list[Report]]
+
+    @property
+    def config(self) -> TrainConfig:
+        return self.runs[0].config
+
+    @property
+    def complete(self) -> bool:
+        return [run.config.flips for run in self.runs] == [False, True]
+
+    @property
+    def moving(self) -> bool:
+        return self.any_in(*MOVING)
+
+    @property
+    def checkpoints(self) -> list[str]:
+        """The epochs whose weights all of them have kept."""
+        kept = [set(run.checkpoints) for run in self.runs]
+        return sorted(set.intersection(*kept))
+
+    @property
+    def outline(self) -> tuple[tuple[str, ...], ...]:
+        """What the whole page depends on: when it changes, all of the page has something new to show."""
+        return tuple((run.id, run.state, *run.checkpoints) for run in self.runs)
+
+    def any_in(self, *states: str) -> bool:
+        return any(run.state in states for run in self.runs)
+
+
+def read(pair_id: str) -> Twins | None:
+    found = runs.pair(pair_id)
+    return Twins(pair_id, found, [runs.feed(run.folder).read() for run in found]) if found else None
+
+
+# Which pair this visitor looks at
+
+
+def current() -> Twins | None:
+    if "train_pair" not in st.session_state:
+        st.session_state.train_pair = st.session_state.get("asked_run") or st.query_params.get("run")
+    pair_id = st.session_state.train_pair
+    twins = read(pair_id) if pair_id else None
+    if pair_id and not twins:
+        st.warning("That run is not here any more. It may have been deleted.")
+    look_at(twins.pair if twins else None)
+    return twins
+
+
+def look_at(pair_id: str | None) -> None:
+    st.session_state.train_pair = pair_id
+    if pair_id:
+        st.query_params["run"] = pair_id
+    elif "run" in st.query_params:
+        del st.query_params["run"]
+
+
+# What can be asked
+
+
+def fault() -> str:
+    """Why nothing can be trained here now, as a sentence; nothing if all is well."""
+    try:
+        found = dispatcher()
+        found.expect_a_start()
+    except OSError as error:
+        return f"The folder of runs cannot be used: {error.strerror or 'the system refuses it'}."
+    return found.problem
+
+
+def start(config: TrainConfig, preset: str) -> None:
+    """New twins for this visitor; their own last ones stop if they still train, those of others go on."""
+    before = st.session_state.get("train_started")
+    try:
+        pair_id = runs.create_twins(config, preset)
+        for run in runs.pair(before) if before else []:
+            if run.state in MOVING:
+                runs.stop(run.id)
+        dispatcher().start(*(run.id for run in runs.pair(pair_id)))
+    except (runs.RunError, OSError) as error:
+        refuse(error)
+        return
+    st.session_state.train_pair = st.session_state.train_started = pair_id
+
+
+def attempt(action: Callable[[Any], None], *things: Any) -> None:
+    """Another visitor may have deleted the run in the meantime."""
+    try:
+        for thing in things:
+            action(thing)
+    except (runs.RunError, OSError) as error:
+        refuse(error)
+
+
+def refuse(error: Exception) -> None:
+    """Keep the sentence for the next time that the whole page is shown."""
+    st.session_state.train_problem = str(error)
+
+
+# What both were judged on
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The latest verdicts on both twins, and the images behind them."""
+
+    verdicts: Verdicts
+    images: np.ndarray
+    labels: np.ndarray
+
+
+def judge(twins: Twins) -> Judged | None:
+    verdicts = compare.latest_verdicts(*twins.reports) if twins.complete else None
+    if verdicts is None:
+        return None
+    found = validation_images(twins.config, verdicts[0].images)
+    if found is None:
+        title = DATASETS[twins.config.dataset].title
+        st.warning(f"{title} is no longer on this server, so answers cannot be compared.")
+        return None
+    images, labels = found
+    if not compare.fit(verdicts, labels, len(DATASETS[twins.config.dataset].classes)):
+        return None
+    return Judged(verdicts, images, labels)
+
+
+def validation_images(config: TrainConfig, count: int) -> tuple[np.ndarray, np.ndarray] | None:
+    """The images, and their labels, behind a verdict on so many; None if they are not on this server."""
+    if data.needs_download(config.dataset):
+        return None
+    try:
+        images, labels, glance = _validation(config.dataset, config.validation_images)
+    except (data.DataUnavailable, OSError):
+        return None
+    return (images, labels) if count == len(labels) else (images[glance], labels[glance])
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _validation(dataset: str, looked_at: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    images, labels = data.load(dataset, "validation")
+    return images, labels, data.subset(labels, min(looked_at, len(labels)), seed=0)

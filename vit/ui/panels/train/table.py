@@ -1,0 +1,188 @@
+"""All runs on this server: choose one to look at, two to compare them, any to delete them."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from vit import compare, runs
+from vit.charts import training
+from vit.charts.training import Line
+from vit.compare import NAMES
+from vit.runs import Run
+from vit.ui import parts
+from vit.ui.panels.train import pair
+from vit.ui.panels.train.live import state_in_words
+from vit.ui.show import show
+
+MOST_LISTED = 40
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the table: twins, a single run, or a folder that cannot be read."""
+
+    name: str
+    runs: Sequence[Run] = ()
+    fault: str = ""
+
+    @property
+    def ids(self) -> list[str]:
+        return [run.id for run in self.runs] or [self.name]
+
+    @property
+    def training(self) -> bool:
+        return any(run.active for run in self.runs)
+
+    @property
+    def size(self) -> int:
+        folders: list[Path] = [run.folder for run in self.runs] or [runs.root() / self.name]
+        return sum(map(runs.disk_used, folders))
+
+    @property
+    def started(self) -> str:
+        try:
+            return time.strftime("%d %b, %H:%M", time.localtime(self.runs[0].created)) if self.runs else ""
+        except (ValueError, OverflowError, OSError):  # no date that there is
+            return ""
+
+
+def table() -> None:
+    entries = all_entries()
+    if not entries:
+        return
+    st.subheader("All runs on this server", anchor=False)
+    readable = [entry for entry in entries if entry.runs]
+    offer_to_clean_up(readable)
+    listed = entries[:MOST_LISTED]
+    before: list[Entry | None] = [*readable[1:], None]
+    older = {entry.name: earlier for entry, earlier in zip(readable, before, strict=True)}
+    # Rows are chosen by their place. Once another run comes or goes, the choice would mean another one: it is dropped.
+    key = "train_table_" + "_".join(entry.name for entry in listed)
+    percent = st.column_config.NumberColumn(format="%.1f %%")
+    chosen = st.dataframe(
+        [row(entry, older.get(entry.name)) for entry in listed], hide_index=True, on_select="rerun",
+        selection_mode="multi-row", key=key,
+        column_config={NAMES[False]: percent, NAMES[True]: percent,
+                       "what changed": st.column_config.TextColumn(width="large")},
+    ).selection.rows
+    actions([listed[i] for i in chosen if i < len(listed)])
+    ask_before_deleting(entries)
+
+
+def all_entries() -> list[Entry]:
+    """Newest first, and then what cannot be read."""
+    pairs: dict[str, list[Run]] = {}
+    for run in runs.list_runs():
+        pairs.setdefault(run.pair, []).append(run)
+    readable = [Entry(name, sorted(twins, key=lambda run: run.config.flips)) for name, twins in pairs.items()]
+    return readable + [Entry(name, fault=sentence) for name, sentence in runs.unreadable()]
+
+
+def row(entry: Entry, before: Entry | None) -> dict[str, Any]:
+    accuracy: dict[bool, float | None] = {False: None, True: None}
+    for run in entry.runs:
+        if verdict := runs.last_verdict(run.folder):
+            accuracy[run.config.flips] = 100 * verdict.accuracy
+    first = entry.runs[0] if entry.runs else None
+    changed = compare.what_changed(first.config, before.runs[0].config) if first and before else "the first"
+    return {
+        "started": entry.started,
+        "run": (first.preset or "own") if first else entry.name,
+        "what changed": changed if first else entry.fault,
+        NAMES[False]: accuracy[False], NAMES[True]: accuracy[True],
+        "state": ", ".join(dict.fromkeys(map(state_in_words, entry.runs))) or "cannot be read",
+        "MB": round(entry.size / 1e6, 1),
+    }
+
+
+def actions(chosen: list[Entry]) -> None:
+    if not chosen:
+        st.caption("Choose a run to look at it or to delete it, two to compare them.")
+        return
+    readable = [entry for entry in chosen if entry.runs]
+    with st.container(horizontal=True):
+        if len(chosen) == len(readable) == 1 and st.button("Show this run", icon=":material/visibility:",
+                                                            key="train_show"):
+            pair.look_at(chosen[0].name)
+            st.rerun()
+        st.button(f"Delete {many(len(chosen))}", icon=":material/delete:", key="train_delete",
+                  on_click=propose_to_delete, args=(chosen,))
+    if len(chosen) == len(readable) == 2:
+        compare_two(*chosen)
+
+
+def many(count: int) -> str:
+    return f"{count} run{'' if count == 1 else 's'}"
+
+
+def compare_two(newer: Entry, older: Entry) -> None:
+    changed = compare.what_changed(newer.runs[0].config, older.runs[0].config)
+    st.markdown(f"**From the older run (faded) to the newer:** {parts.as_text(changed)}.")
+    lines = [
+        Line(f"{age}, {NAMES[run.config.flips]}", run.config.flips, runs.feed(run.folder).read(), faded=age == "older")
+        for age, entry in (("newer", newer), ("older", older)) for run in entry.runs
+    ]
+    x = st.session_state.get("train_x") or "step"
+    for column, quantity in zip(st.columns(2), ("loss", "accuracy"), strict=True):
+        with column:
+            show(training.curves(lines, quantity, x), f"compare_{quantity}")
+
+
+# Deleting
+
+
+def propose_to_delete(entries: list[Entry]) -> None:
+    st.session_state.train_deleting = [entry.name for entry in entries]
+
+
+def keep() -> None:
+    st.session_state.pop("train_deleting", None)
+
+
+def delete(entries: list[Entry]) -> None:
+    keep()
+    pair.attempt(runs.delete, *(run_id for entry in entries for run_id in entry.ids))
+
+
+def ask_before_deleting(entries: list[Entry]) -> None:
+    """The question stays until it is answered, though the page may be made anew meanwhile: runs go on."""
+    names = st.session_state.get("train_deleting", ())
+    doomed = [entry for entry in entries if entry.name in names]
+    if doomed:
+        question(doomed)
+    else:
+        keep()
+
+
+@st.dialog("Delete for good?", on_dismiss=keep)
+def question(entries: list[Entry]) -> None:
+    for entry in entries:
+        kind = f"{entry.runs[0].preset or 'own'}, started {entry.started}" if entry.runs else "cannot be read"
+        st.markdown(f"- **{parts.as_text(entry.name)}** ({parts.as_text(kind)}), {entry.size / 1e6:,.1f} MB"
+                    + (". **It is training now, and will be stopped.**" if entry.training else ""))
+    whose = "" if len(entries) == 1 else f", {sum(entry.size for entry in entries) / 1e6:,.1f} MB in all"
+    st.markdown(f"{many(len(entries)).capitalize()}{whose}: metrics, checkpoints and all. Nobody can bring them back, "
+                "and other visitors may be looking at them.")
+    with st.container(horizontal=True):
+        if st.button("Delete", type="primary", icon=":material/delete:", key="train_delete_yes"):
+            delete(entries)
+            st.rerun()
+        if st.button("Keep", key="train_delete_no"):
+            keep()
+            st.rerun()
+
+
+def offer_to_clean_up(entries: list[Entry]) -> None:
+    used, limit = runs.disk_used(), runs.disk_limit()
+    if used < 0.8 * limit:
+        return
+    idle = [entry for entry in reversed(entries) if not entry.training]
+    oldest = idle[: max(1, len(idle) // 2)]
+    st.warning(f"The runs take {used / 1e6:,.0f} of {limit / 1e6:,.0f} MB.")
+    if oldest:
+        st.button(f"Delete the {len(oldest)} oldest", icon=":material/delete_sweep:", key="train_clean_up",
+                  on_click=propose_to_delete, args=(oldest,))

@@ -1,0 +1,86 @@
+"""What if: parts of the model, or of the picture, taken away."""
+
+from typing import TYPE_CHECKING
+
+import streamlit as st
+
+from vit.charts import attention, draw, patches
+from vit.ui import parts, what_if
+from vit.ui.show import show
+from vit.ui.view import View
+
+if TYPE_CHECKING:
+    from vit.trace import ForwardTrace
+
+
+def changed(view: View) -> "ForwardTrace":
+    """The drawing in the model with all that is taken away."""
+    return view.changed_by(*(change.probe for change in what_if.changes(view.config)))
+
+
+def sentence(view: View) -> str:
+    changes, after = what_if.changes(view.config), changed(view)
+    before = f"As it is, the model reads your drawing as a **{view.trace.prediction}** with {view.confidence:.1%}. "
+    if not changes:
+        return before + "Take something away, and see whether it can do without."
+    return before + (f"With {what_if.listed([change.words for change in changes])} it reads a **{after.prediction}** "
+                     f"with {after.probabilities.max():.1%}.")
+
+
+def changes_and_answer(view: View) -> None:
+    picture, switched, answered = st.columns([5, 4, 4], gap="large")
+    with picture:
+        hide_patches(view)
+    with switched:
+        switches(view)
+    with answered:
+        answer(view)
+
+
+def hide_patches(view: View) -> None:
+    config, image, order = view.config, view.trace.image, what_if.order(view.config)
+    st.markdown("**Hide patches**: click them. Nobody can look at a grey one.")
+    show(patches.rearranged(image, config, order, what_if.hidden_places(config)), "missing_patches",
+         lambda place: what_if.toggle("patches", order[place]))
+    empty = [patch for patch, pixels in enumerate(patches.cut(image, config.patch_size)) if not pixels.any()]
+    with st.container(horizontal=True):
+        st.button("Hide empty ones", on_click=what_if.hide, args=(empty,))
+        st.button("Put all back", icon=":material/replay:", on_click=what_if.put_back, disabled=not what_if.as_code())
+
+
+def switches(view: View) -> None:
+    st.markdown("**Take parts of the model away**")
+    for name, (label, effect) in what_if.SWITCHES.items():
+        st.toggle(label, key=what_if.key(name), help=effect, persist_state="session")
+
+
+def answer(view: View) -> None:
+    now = changed(view).probabilities
+    show(draw.answer(now, view.would_be_sure(float(now.max())), name="changed-answer",
+                     before=view.trace.probabilities))
+    st.caption("Bars: with your changes. Marks: as it was.")
+
+
+def blocks(view: View) -> None:
+    for column, (name, label) in zip(st.columns(2), what_if.BLOCKS.items(), strict=True):
+        st.session_state[what_if.key(name)] = [block + 1 for block in what_if.blocks_off(name, view.config)]
+        column.pills(label, range(1, view.config.depth + 1), selection_mode="multi", key=what_if.key(name), wrap=True,
+                     persist_state="session")
+
+
+def heads(view: View) -> None:
+    off, blocks_off = what_if.silent_heads(view.config), what_if.blocks_off("attention", view.config)
+
+    def switch(cell: int) -> None:
+        layer, head = divmod(cell, view.config.heads)
+        if layer not in blocks_off:
+            what_if.toggle("heads", (layer, head))
+
+    st.markdown("**Switch heads off**: click them. Each small map shows where CLS looks with your changes."
+                + (" Under GPT's mask it sees only itself: all are dark." if what_if.is_on("causal") else ""))
+    show(attention.heads_to_switch(changed(view), off, blocks_off), "missing_heads", switch)
+
+
+def try_this(view: View) -> None:
+    parts.try_this("shuffle the patches. Then switch positions off, and shuffle once more: why does the order no "
+                   "longer matter? After that, hide patches one by one: how few does your digit need?")

@@ -1,0 +1,80 @@
+"""Who may reach the app, and in what: rules for every request, before Streamlit sees it.
+
+A page on the web can make a visitor's browser ask a server on the visitor's own machine, under a name of its choice
+(DNS rebinding), or show that server's pages in a frame and have the visitor click there.
+"""
+
+import ipaddress
+import os
+import socket
+from collections.abc import Iterable
+from pathlib import Path
+
+import streamlit as st
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware import Middleware
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+SCRIPT = Path(__file__).with_name("script.py")
+FRAMED_BY = "PATCHWISE_FRAMED_BY"  # environment variable: sites that may show the app in a frame, separated by spaces
+
+
+def middleware() -> list[Middleware]:
+    return [Middleware(KnownHosts), Middleware(NoFrames)]
+
+
+class KnownHosts:
+    """Answers only where it was asked for by an address, by this machine's own name, or by a name that was allowed."""
+
+    def __init__(self, app: ASGIApp):
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] in ("http", "websocket"):
+            host = Headers(scope=scope).get("host", "")
+            if not is_known(host, st.get_option("server.allowedHosts")):
+                refusal = PlainTextResponse(
+                    "This server does not answer to that name. Whoever runs it can allow it with "
+                    "--server.allowedHosts NAME.\n", status_code=421,
+                )
+                await refusal(scope, receive, send)
+                return
+        await self.app(scope, receive, send)
+
+
+def is_known(host: str, allowed: Iterable[str]) -> bool:
+    """`host` as it stands in a request, perhaps with a port. No name that somebody else gives is an address."""
+    name = host.strip().lower()
+    name = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
+    own = socket.gethostname().lower()
+    if name in ("localhost", own, f"{own}.local") or _is_address(name):
+        return True
+    return any(pattern == "*" or name == pattern.lower()
+               or (pattern.startswith("*.") and name.endswith(pattern[1:].lower())) for pattern in allowed)
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+class NoFrames:
+    """No page of another site may show ours in a frame, but for those that the environment names."""
+
+    def __init__(self, app: ASGIApp):
+        self.app = app
+        self.policy = f"frame-ancestors 'self' {os.environ.get(FRAMED_BY, '')}".strip()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_policy(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["Content-Security-Policy"] = self.policy
+                headers["X-Content-Type-Options"] = "nosniff"
+            await send(message)
+
+        await self.app(scope, receive, with_policy if scope["type"] == "http" else send)
