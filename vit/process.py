@@ -1,4 +1,4 @@
-"""What tunes a process that trains."""
+"""What tunes a process that trains, and what that gains."""
 
 import contextlib
 import ctypes
@@ -7,7 +7,11 @@ from pathlib import Path
 
 
 def step_back() -> None:
-    """Let the server and whoever watches go first: they need little, but at once."""
+    """Let the server and whoever watches go first: they need little, but at once.
+
+    PATCHWISE_NICE sets how far, from 0 to 19. It gains patience, not speed: beside 20 busy processes on 2 cores a test
+    that waits for workers took 135 s with 10 and 36 s with 0.
+    """
     asked_for = os.environ.get("PATCHWISE_NICE", "")
     nice = min(19, int(asked_for)) if asked_for.isdecimal() else 10
     with contextlib.suppress(AttributeError, OSError):  # not every system knows these
@@ -16,7 +20,11 @@ def step_back() -> None:
 
 
 def keep_memory() -> None:
-    """Have the C library keep what a step frees: the next step needs as much, and fresh pages cost their clearing."""
+    """Have the C library keep what a step frees: the next step needs as much, and fresh pages cost their clearing.
+
+    Measured on a busy machine with 2 cores, in turn with and without, in milliseconds of one core per step: article 362
+    and 363, tiny 339 and 353, quick 15.4 and 15.6. So it gains 4 % at most; 1 to 4 ms of a step are the system's.
+    """
     MMAP_THRESHOLD, TRIM_THRESHOLD = -3, -1  # glibc's numbers for these
     with contextlib.suppress(AttributeError, OSError, TypeError):  # other libraries have no mallopt
         mallopt = ctypes.CDLL(None).mallopt
