@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from vit import runs
 from vit.config import TRAINING_PRESETS, TrainConfig
 from vit.datasets import DATASETS
+from vit.reports import Validation, of_kind
 from vit.runs.queue import Dispatcher
 
 SOON = 20  # seconds
@@ -66,12 +67,12 @@ def race(server: Dispatcher, config: TrainConfig, patience: float) -> tuple[Verd
             seen[step] = time.monotonic() - start, plain[step], flips[step]
     took = time.monotonic() - start
     for twin in twins:
-        runs.delete(twin.id)
+        runs.delete(twin.id, even_if_active=True)
     return seen, took
 
 
 def verdicts(feed: runs.Feed) -> dict[int, float]:
-    return {line["step"]: line["accuracy"] for line in feed.read() if line["kind"] == "validation"}
+    return {verdict.step: verdict.accuracy for verdict in of_kind(feed.read(), Validation)}
 
 
 def report(seed: int, seen: Verdicts, took: float) -> float:
