@@ -6,7 +6,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 from PIL import Image
 
 TEXT = {False: "#1d2129", True: "#eceff4"}  # by theme, as in .streamlit/config.toml: what must be read in a chart
@@ -81,17 +80,9 @@ AXIS = {"automargin": True, "fixedrange": True}
 
 
 def layout(height: int, **own: Any) -> dict[str, Any]:
-    """The house's look for a new figure, with what the figure has of its own: go.Figure(data, layout(…)).
+    """The house's look, with what a figure has of its own: go.Figure(data, layout(…)).
 
     Much quicker than to update a finished figure, of which Plotly checks everything again and again.
     """
     axes = {name: AXIS | own.get(name, {}) for name in {"xaxis", "yaxis", *own} if name[1:].startswith("axis")}
     return LOOK | {"height": height} | own | axes
-
-
-def styled(figure: go.Figure, height: int, **own: Any) -> go.Figure:
-    """The house's look for a finished figure."""
-    figure.update_layout(height=height, **LOOK)
-    figure.update_xaxes(**AXIS)
-    figure.update_yaxes(**AXIS)
-    return figure.update_layout(**own)

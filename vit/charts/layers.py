@@ -191,7 +191,7 @@ def mlp_mosaic(hidden: np.ndarray, unit: int, dark: bool) -> PixelPicture:
     empty = rows * columns - len(hidden)
     limit = colours.limit_of(hidden)
     cells = colours.paint(np.pad(hidden, (0, empty)).reshape(rows, columns), colours.signed(dark), -limit, limit)
-    labels = [f"unit {unit + 1}: {plain(value, 3)}" for unit, value in enumerate(hidden)]
+    labels = [f"unit {number}: {plain(value, 3)}" for number, value in enumerate(hidden, start=1)]
     return PixelPicture(
         cells, rows, columns, alt="the MLP's hidden units", width=900, chosen=[unit], lines=True,
         labels=labels + ["no unit"] * empty,
@@ -204,21 +204,20 @@ def path(cls: ClsPath, dark: bool) -> PlotlyPicture:
     depths = ["z₀", *map(str, range(1, len(cls.length)))]
     step = -(-len(depths) // NAMES_FIT)
     named = range(len(depths) - 1, -1, -step)  # from the last backwards
-    figure = go.Figure(go.Bar(
+    bars = go.Bar(
         x=depths, y=cls.to_final, text=list(map(plain, cls.to_final)), textposition="outside", textangle=0,
         cliponaxis=False, marker={"color": colours.ACCENT, "cornerradius": 3}, customdata=cls.length,
         hovertemplate="%{x}: cosine %{text}, length %{customdata:.1f}<extra></extra>",
-    ))
-    figure.update_xaxes(
-        type="category", tickangle=0, tickfont={"size": 13, "color": colours.TEXT[dark]},
-        tickvals=[depths[i] for i in named], ticktext=[f"{depths[i]}<br>{cls.length[i]:.1f}" for i in named],
     )
-    figure.update_yaxes(
-        range=[min(1.15 * float(cls.to_final.min()), 0), 1.15], showticklabels=False, showgrid=False, zeroline=True,
-        zerolinecolor=colours.CALM,
+    look = colours.layout(
+        220, font={"size": 15, "color": colours.TEXT[dark]}, margin={"l": 0, "r": 0, "t": 8, "b": 8},
+        xaxis={"type": "category", "tickangle": 0, "tickfont": {"size": 13, "color": colours.TEXT[dark]},
+               "tickvals": [depths[i] for i in named],
+               "ticktext": [f"{depths[i]}<br>{cls.length[i]:.1f}" for i in named]},
+        yaxis={"range": [min(1.15 * float(cls.to_final.min()), 0), 1.15], "showticklabels": False, "showgrid": False,
+               "zeroline": True, "zerolinecolor": colours.CALM},
     )
-    colours.styled(figure, 220, font={"size": 15, "color": colours.TEXT[dark]}, margin={"l": 0, "r": 0, "t": 8, "b": 8})
-    return PlotlyPicture(figure, alt="cosine of CLS with its last state, and its length, at every depth")
+    return PlotlyPicture(go.Figure(bars, look), alt="cosine of CLS with its last state, and its length, at every depth")
 
 
 def norm_table(x: np.ndarray, numbers: LayerNormNumbers, component: int) -> TemplatePicture:

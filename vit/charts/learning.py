@@ -24,17 +24,20 @@ CURVES = (Curve("validation", "validation_accuracy", colours.ACCENT, "solid"),
 
 
 def accuracy_by_epoch(epochs: Epochs) -> PlotlyPicture:
-    figure = go.Figure()
-    for name, key, colour, dash in CURVES:
-        figure.add_scatter(
+    curves = [
+        go.Scatter(
             x=[line["epoch"] for line in epochs], y=[100 * line[key] for line in epochs], name=name,
             mode="lines+markers", line={"color": colour, "width": 3, "dash": dash},
             hovertemplate="epoch %{x}: %{y:.2f} %<extra>" + name + "</extra>",
         )
-    figure.update_xaxes(title="epoch", range=[0, len(epochs) + 1], dtick=max(len(epochs) // 10, 1))
-    figure.update_yaxes(title="% read correctly", range=shown(epochs))
-    colours.styled(figure, 320, showlegend=True, legend={"orientation": "h", "y": 1.12})
-    return PlotlyPicture(figure, alt="accuracy on training and validation images after each epoch")
+        for name, key, colour, dash in CURVES
+    ]
+    look = colours.layout(
+        320, showlegend=True, legend={"orientation": "h", "y": 1.12},
+        xaxis={"title": {"text": "epoch"}, "range": [0, len(epochs) + 1], "dtick": max(len(epochs) // 10, 1)},
+        yaxis={"title": {"text": "% read correctly"}, "range": shown(epochs)},
+    )
+    return PlotlyPicture(go.Figure(curves, look), alt="accuracy on training and validation images after each epoch")
 
 
 def shown(epochs: Epochs) -> tuple[int, int]:

@@ -95,9 +95,10 @@ def _identity(model_id: str) -> Hashable:
     """What tells a model from one that had the same name before."""
     if model_id == "untrained":
         return model_id
+    from vit.runs import fingerprint
+
     path = path_of(model_id)
-    status = path.stat()
-    return str(path), status.st_mtime_ns, status.st_size, status.st_ino
+    return str(path), fingerprint(path)
 
 
 def _load(model_id: str) -> Loaded:
