@@ -6,11 +6,11 @@ from functools import partial
 import numpy as np
 import streamlit as st
 
-from vit import compare, run_exports, runs
+from vit import compare, runs
 from vit.charts import attention, embedding, training
 from vit.compare import NAMES
 from vit.reports import Report
-from vit.runs import Run
+from vit.runs import Run, exports
 from vit.ui import frame, models, parts, state, view
 from vit.ui.panels.train import pair
 from vit.ui.panels.train.pair import Twins
@@ -114,8 +114,8 @@ def downloads(twins: Twins) -> None:
     for run in twins.runs:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{NAMES[run.config.flips]}**")
-            download("metrics.csv", partial(run_exports.as_csv, run), f"{run.id}.csv", "text/csv")
-            download("TensorBoard", partial(run_exports.as_tensorboard, run), f"{run.id}-tensorboard.zip",
+            download("metrics.csv", partial(exports.as_csv, run), f"{run.id}.csv", "text/csv")
+            download("TensorBoard", partial(exports.as_tensorboard, run), f"{run.id}-tensorboard.zip",
                      "application/zip")
             for stem in run.checkpoints[-1:]:
                 download(f"{stem}.safetensors", partial(weights, run.id, stem), f"{run.id}-{stem}.safetensors",

@@ -7,8 +7,9 @@ import zipfile
 import pytest
 
 from tests.support.verdicts import training_line, verdict
-from vit import reports, run_exports, runs
+from vit import reports, runs
 from vit.config import TrainConfig, ViTConfig
+from vit.runs import exports
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def run(tmp_path, monkeypatch):
 
 
 def test_metrics_as_csv_have_a_row_per_report_and_accuracy_per_digit(run):
-    rows = list(csv.DictReader(io.StringIO(run_exports.as_csv(run))))
+    rows = list(csv.DictReader(io.StringIO(exports.as_csv(run))))
     assert [row["kind"] for row in rows] == ["train", "validation", "train"]
     assert [row["step"] for row in rows] == ["10", "10", "20"]
     assert rows[1]["accuracy_of_0"] == "0.99"
@@ -34,7 +35,7 @@ def test_metrics_as_csv_have_a_row_per_report_and_accuracy_per_digit(run):
 def test_tensorboard_events_hold_the_scalars(run):
     from tensorboardX.proto.event_pb2 import Event
 
-    archive = zipfile.ZipFile(io.BytesIO(run_exports.as_tensorboard(run)))
+    archive = zipfile.ZipFile(io.BytesIO(exports.as_tensorboard(run)))
     (name,) = archive.namelist()
     assert name.startswith(f"{run.id}/events.out.tfevents")
     content, found = archive.read(name), {}

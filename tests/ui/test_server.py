@@ -1,0 +1,73 @@
+import socket
+import tomllib
+from pathlib import Path
+
+import pytest
+from starlette.applications import Starlette
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route, WebSocketRoute
+from starlette.testclient import TestClient, WebSocketDenialResponse
+
+from vit.ui import server
+
+PROJECT = Path(__file__).parents[2]
+OURS = ["localhost", "localhost:8501", "127.0.0.1", "127.0.0.1:8501", "[::1]:8501", "192.168.1.7:80",
+        socket.gethostname()]
+FOREIGN = ["evil.example", "evil.example:8501", "localhost.evil.example", "127.0.0.1.evil.example", "", "1.2.3", "[x]"]
+
+
+async def page(request):
+    return PlainTextResponse("page")
+
+
+async def stream(websocket):
+    await websocket.accept()
+    await websocket.close()
+
+
+def client():
+    routes = [Route("/", page), WebSocketRoute("/stream", stream)]
+    return TestClient(Starlette(routes=routes, middleware=server.middleware()), base_url="http://localhost")
+
+
+@pytest.mark.parametrize("host", OURS)
+def test_this_machine_s_names_and_addresses_are_answered(host):
+    assert client().get("/", headers={"host": host}).text == "page"
+    with client().websocket_connect("/stream", headers={"host": host}):
+        pass
+
+
+@pytest.mark.parametrize("host", FOREIGN)
+def test_a_name_that_somebody_else_gives_is_refused(host):
+    answer = client().get("/", headers={"host": host})
+    assert answer.status_code == 421
+    assert "does not answer to that name" in answer.text
+    with pytest.raises(WebSocketDenialResponse), client().websocket_connect("/stream", headers={"host": host}):
+        pass
+
+
+@pytest.mark.parametrize(("host", "allowed", "known"), [
+    ("app.example.com:443", ["app.example.com"], True), ("APP.example.com", ["app.Example.com"], True),
+    ("a.example.com", ["*.example.com"], True), ("example.com", ["*.example.com"], False),
+    ("notexample.com", ["*.example.com"], False), ("anything.example", ["*"], True),
+])  # fmt: skip
+def test_hosts_can_allow_names(host, allowed, known):
+    assert server.is_known(host, allowed) == known
+
+
+def test_no_other_site_may_frame_the_app_unless_it_is_named(monkeypatch):
+    assert client().get("/").headers["content-security-policy"] == "frame-ancestors 'self'"
+    monkeypatch.setenv(server.FRAMED_BY, "https://school.example")
+    assert client().get("/").headers["content-security-policy"] == "frame-ancestors 'self' https://school.example"
+
+
+def test_by_default_only_this_machine_is_answered():
+    settings = tomllib.loads((PROJECT / ".streamlit" / "config.toml").read_text())
+    assert settings["server"]["address"] == "localhost"
+
+
+def test_the_app_runs_the_script_behind_these_rules():
+    from app import app
+
+    assert Path(app.script_path) == server.SCRIPT
+    assert {rule.cls for rule in app._user_middleware} == {server.KnownHosts, server.NoFrames}
