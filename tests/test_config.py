@@ -1,5 +1,6 @@
 import dataclasses
 import math
+import re
 
 import pytest
 import torch
@@ -79,3 +80,12 @@ def test_bad_configurations_are_refused_with_what_would_be_right(wrong, sentence
 def test_a_bad_change_of_a_good_config_is_refused_too():
     with pytest.raises(ValueError, match="cannot be shared evenly"):
         dataclasses.replace(PRESETS["article"], heads=5)
+
+
+@pytest.mark.parametrize(("change", "sentence"), [
+    ({"depth": 20_000}, "depth must be at most 200 blocks, not 20,000."),
+    ({"width": 1, "heads": 1, "mlp_ratio": 6e6}, "at most 16,384 units; 6000000.0 gives 6,000,000."),
+])
+def test_no_model_is_larger_than_pages_can_show(change, sentence):
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        ViTConfig(**change)

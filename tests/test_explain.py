@@ -178,9 +178,14 @@ def test_rollout_follows_every_path_from_token_to_cls(trace):
     assert explain.rollout(trace).sum() == pytest.approx(1, abs=1e-5)
 
 
+def held_by(config):
+    """Numbers that one block computes for one image, about."""
+    return config.tokens * (config.heads * config.tokens + 4 * config.width + config.mlp_width)
+
+
 @pytest.mark.parametrize("at_once", [5, 49])
 def test_occlusion_is_what_hiding_each_patch_alone_does(trace, small_model, digit, monkeypatch, at_once):
-    monkeypatch.setattr(explain, "SCORES_AT_ONCE", at_once * trace.blocks[0].scores.size)
+    monkeypatch.setattr(explain, "NUMBERS_AT_ONCE", at_once * held_by(small_model.config))
     answer = trace.prediction
     expected = [
         trace.probabilities[answer] - trace_image(small_model, digit, MaskPatches((patch,))).probabilities[answer]
@@ -210,16 +215,19 @@ def test_what_is_the_same_everywhere_has_no_order():
     assert explain.same_order(np.arange(5), np.zeros(5)) == 0
 
 
-def test_a_model_of_many_heads_hides_fewer_patches_at_once(lively, digit):
-    sizes = {}
-    for heads in (4, 32):
-        model = lively(ViTConfig(patch_size=2, width=64, depth=1, heads=heads))
-        batches = sizes[heads] = []
+@pytest.mark.parametrize("more", [{"heads": 32}, {"mlp_ratio": 100.0}])
+def test_a_larger_model_hides_fewer_patches_at_once(lively, digit, more):
+    sizes = []
+    for change in ({}, more):
+        config = ViTConfig(**{"patch_size": 2, "width": 64, "depth": 1, "heads": 4} | change)
+        model = lively(config)
+        batches = []
+        sizes.append(batches)
         model.register_forward_hook(lambda model, inputs, output, batches=batches: batches.append(len(output)))
         explain.occlusion(trace_image(model, digit), model)
         assert sum(batches[1:]) == 196
-        assert max(batches) * heads * 197**2 <= explain.SCORES_AT_ONCE
-    assert max(sizes[4]) > 1 == max(sizes[32])
+        assert max(batches) * held_by(config) <= explain.NUMBERS_AT_ONCE
+    assert max(sizes[0]) > max(sizes[1])
 
 
 # Embedding

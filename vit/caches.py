@@ -9,7 +9,8 @@ Value = TypeVar("Value")
 
 
 class SizedCache(Generic[Value]):
-    """The values that were asked for last, as many as fit. Each is made once, however many ask for it at a time."""
+    """The values that were asked for last, as many as fit. Each is made once, however many ask for it at a time, unless
+    that fails: then who comes next tries again."""
 
     def __init__(self, most_bytes: int, size_of: Callable[[Value], int]):
         self.most_bytes, self.size_of = most_bytes, size_of
@@ -44,6 +45,11 @@ class SizedCache(Generic[Value]):
             while self.held_bytes > self.most_bytes and self._values:
                 _, oldest = self._values.popitem(last=False)
                 self.held_bytes -= self.size_of(oldest)
+
+    def clear(self) -> None:
+        with self._lock:
+            self._values.clear()
+            self.held_bytes = 0
 
     def __len__(self) -> int:
         return len(self._values)

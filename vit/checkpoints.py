@@ -12,6 +12,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from vit.config import ViTConfig
+from vit.details import Details
 from vit.files import whole_or_not
 from vit.model import VisionTransformer
 
@@ -52,13 +53,9 @@ def load(name_or_path: str | Path) -> VisionTransformer:
     return model.eval().requires_grad_(False)
 
 
-def details(name_or_path: str | Path) -> dict:
+def details(name_or_path: str | Path) -> Details:
     """What the checkpoint tells of itself, without reading its weights."""
-    found = read_header(resolve(name_or_path)).get(DETAILS)
-    return found if isinstance(found, dict) else {}
-
-
-story = details  # its name of old
+    return Details.of(read_header(resolve(name_or_path)).get(DETAILS))
 
 
 def resolve(name_or_path: str | Path) -> Path:

@@ -7,6 +7,8 @@ from vit.datasets import DATASETS, VALIDATION_IMAGES
 
 LARGEST_WHOLE = 2**63 - 1  # that torch takes, for a seed or a size
 
+MOST_DEPTH, MOST_UNITS = 200, 16_384  # each block and each hidden unit has a place on the pages
+
 
 @dataclass(frozen=True)
 class ViTConfig:
@@ -37,12 +39,17 @@ class ViTConfig:
                 f"A width of {self.width} cannot be shared evenly by {self.heads} heads. "
                 f"Numbers of heads that fit: {fitting}."
             )
+        if self.depth > MOST_DEPTH:
+            raise ValueError(f"depth must be at most {MOST_DEPTH} blocks, not {self.depth:,}.")
         if self.channels not in (1, 3):
             raise ValueError(f"channels must be 1 (grey) or 3 (colour), not {self.channels}.")
         if not is_number(self.mlp_ratio) or self.width * self.mlp_ratio < 1:
             raise ValueError(f"mlp_ratio must give the MLP at least one unit; {self.mlp_ratio!r} does not.")
         if not isfinite(self.width * self.mlp_ratio):
             raise ValueError(f"mlp_ratio must give the MLP a finite number of units; {self.mlp_ratio!r} does not.")
+        if self.mlp_width > MOST_UNITS:
+            raise ValueError(f"mlp_ratio must give the MLP at most {MOST_UNITS:,} units; {self.mlp_ratio!r} gives "
+                             f"{self.mlp_width:,}.")
         if not is_number(self.dropout) or not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must be at least 0 and below 1, not {self.dropout!r}.")
 
@@ -198,6 +205,11 @@ class TrainConfig:
         there_are = DATASETS[self.dataset].train_images
         return min(self.train_images or there_are, there_are)
 
+    @property
+    def steps(self) -> int:
+        """How many there are in all epochs."""
+        return self.epochs * -(-self.images_per_epoch // self.batch_size)
+
     # What a run takes, in bytes
 
     @property
@@ -212,9 +224,8 @@ class TrainConfig:
     def disk(self) -> float:
         """Of one run folder at its end, roughly: the weights that are kept, the state to go on from, the metrics."""
         kept = min(self.epochs, CHECKPOINTS_KEPT) + 1
-        steps = self.epochs * -(-self.images_per_epoch // self.batch_size)
-        lines = 200 * steps / self.report_every
-        glances = (self.validation_images + 700) * steps / self.validate_every
+        lines = 200 * self.steps / self.report_every
+        glances = (self.validation_images + 700) * self.steps / self.validate_every
         verdicts = (VALIDATION_IMAGES + 700) * self.epochs
         return kept * self.checkpoint_size + self.state_size + lines + glances + verdicts
 

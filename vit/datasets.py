@@ -31,10 +31,6 @@ class Dataset:
     classes: tuple[str, ...]
     thing: str = "image"  # what one of its pictures is called
 
-    @property
-    def normalisation(self) -> Normalisation:
-        return NORMALISATION[self.channels]
-
 
 VALIDATION_IMAGES = 5_000
 DATASETS = {

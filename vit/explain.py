@@ -169,7 +169,7 @@ def causal_pattern(block: BlockTrace, head: int) -> np.ndarray:
 
 # Which patches the answer stands on
 
-SCORES_AT_ONCE = 49 * 16 * 50 * 50  # what the article's model computes in one block for its 49 patches
+NUMBERS_AT_ONCE = 49 * 50 * (16 * 50 + 4 * 128 + 512)  # what the article's model holds of its 49 patches in one block
 
 
 def rollout(trace: ForwardTrace) -> np.ndarray:
@@ -186,7 +186,9 @@ def occlusion(trace: ForwardTrace, model: VisionTransformer) -> np.ndarray:
     """How much probability the answer loses when nobody can look at a patch: (N,), one forward pass for each."""
     alone = torch.eye(len(trace.tokens), dtype=torch.bool)[1:, None, None]  # (N, 1, 1, T)
     image, left = normalise(trace.image[None]), []
-    for hidden in alone.split(max(1, SCORES_AT_ONCE // trace.blocks[0].scores.size)):
+    config = model.config
+    held = config.tokens * (config.heads * config.tokens + 4 * config.width + config.mlp_width)
+    for hidden in alone.split(max(1, NUMBERS_AT_ONCE // held)):
 
         def hide(name: str, block: int | None, value: Tensor, hidden: Tensor = hidden) -> Tensor:
             return value.masked_fill(hidden, -torch.inf) if name == "scores" else value

@@ -5,6 +5,8 @@ import ctypes
 import os
 from pathlib import Path
 
+from vit.environment import whole_number
+
 
 def step_back() -> None:
     """Let the server and whoever watches go first: they need little, but at once.
@@ -12,8 +14,7 @@ def step_back() -> None:
     PATCHWISE_NICE sets how far, from 0 to 19. With 10, the app answers a stroke as quickly beside two runs that train
     as without them (benchmarks.interaction); a run beside much other work waits for its turn.
     """
-    asked_for = os.environ.get("PATCHWISE_NICE", "")
-    nice = min(19, int(asked_for)) if asked_for.isdecimal() else 10
+    nice = min(19, whole_number("PATCHWISE_NICE", 10))
     with contextlib.suppress(AttributeError, OSError):  # not every system knows these
         os.nice(nice)
         Path("/proc/self/autogroup").write_text(str(nice))  # where Linux shares its time among sessions

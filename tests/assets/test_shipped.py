@@ -38,7 +38,7 @@ def test_the_mistakes_on_show_are_mistakes(explorer):
     assert (logits_of(explorer, images[mistakes]).argmax(1) != labels[mistakes]).all()
 
 
-def test_the_story_tells_each_epoch_and_the_accuracy_it_led_to():
-    story = checkpoints.story("explorer")
-    assert [epoch["epoch"] for epoch in story["epochs"]] == list(range(1, len(story["epochs"]) + 1))
-    assert story["test_accuracy"] > 0.98
+def test_the_details_tell_each_epoch_and_the_accuracy_it_led_to():
+    details = checkpoints.details("explorer")
+    assert [line.epoch for line in details.epochs] == list(range(1, len(details.epochs) + 1))
+    assert details.test_accuracy > 0.98

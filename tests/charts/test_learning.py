@@ -2,11 +2,11 @@ import pytest
 
 from vit import checkpoints
 from vit.charts import learning
+from vit.details import Epoch
 
 
 def epochs_of(*accuracies):
-    return [{"epoch": number, "validation_accuracy": validation, "train_accuracy": train}
-            for number, (validation, train) in enumerate(accuracies, start=1)]
+    return [Epoch(number, train, validation) for number, (validation, train) in enumerate(accuracies, start=1)]
 
 
 @pytest.mark.parametrize(("accuracies", "axis"), [
@@ -31,14 +31,14 @@ def test_what_the_chart_leaves_out_is_told():
 
 
 def test_every_epoch_of_the_shipped_model_is_shown_or_told():
-    epochs = checkpoints.story(checkpoints.SHIPPED["explorer"])["epochs"]
+    epochs = checkpoints.details(checkpoints.SHIPPED["explorer"]).epochs
     picture = learning.accuracy_by_epoch(epochs)
     low, high = picture.figure.layout.yaxis.range
     validation, training = picture.figure.data
     assert (validation.name, training.name) == ("validation", "training")
     assert "accuracy" in picture.alt
     for curve in (validation, training):
-        assert list(curve.x) == [line["epoch"] for line in epochs]
+        assert list(curve.x) == [line.epoch for line in epochs]
         for epoch, accuracy in zip(curve.x, curve.y, strict=True):
             told = f"{accuracy / 100:.1%} of the {curve.name} images" in learning.left_out(epochs) and epoch == 1
             assert told != (low <= accuracy <= high)

@@ -1,22 +1,38 @@
+import time
 from pathlib import Path
 
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from vit import checkpoints
+from vit import checkpoints, runs
+from vit.runs import queue
+from vit.ui import models
 
 APP = Path(__file__).parents[2] / "vit" / "ui" / "script.py"
 PATH = ("draw", "patches", "embedding", "attention", "layers", "logits")
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path, monkeypatch):
+    """A folder of runs for each test, and no worker that wakes up before it is needed."""
+    monkeypatch.setenv("PATCHWISE_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setattr(queue, "WARM_WORKERS", 0)
+    yield tmp_path / "runs"
+    for run in runs.list_runs():
+        runs.stop(run.id)
+    while runs.busy():
+        time.sleep(0.05)
+    queue.dispatcher().close()
 
 
 @pytest.fixture
 def shipped(lively, tmp_path, monkeypatch):
     """Puts a model of any shape in the place of the shipped one."""
 
-    def ship(config, **story):
+    def ship(config, **details):
         model = lively(config)
-        checkpoints.save(model, tmp_path / "explorer.safetensors", {"unsure_below": 0.5, **story})
+        checkpoints.save(model, tmp_path / "explorer.safetensors", {"unsure_below": 0.5, **details})
         monkeypatch.setitem(checkpoints.SHIPPED, "explorer", tmp_path / "explorer.safetensors")
         st.cache_resource.clear()
         st.cache_data.clear()
@@ -24,6 +40,7 @@ def shipped(lively, tmp_path, monkeypatch):
 
     yield ship
     st.cache_resource.clear()
+    models.forget()
 
 
 @pytest.fixture

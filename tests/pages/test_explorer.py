@@ -95,9 +95,9 @@ def open_about(model_id):
 
 
 def test_each_model_tells_how_it_came_to_be(tmp_path, monkeypatch):
-    story = checkpoints.story(checkpoints.SHIPPED["explorer"])
+    details = checkpoints.details(checkpoints.SHIPPED["explorer"])
     assert "1,992,970 weights" in open_about("explorer")
-    assert f"**{story['test_accuracy']:.2%}** of the 10,000 test images" in open_about("explorer")
+    assert f"**{details.test_accuracy:.2%}** of the 10,000 test images" in open_about("explorer")
     assert "it has learned nothing" in open_about("untrained")
     monkeypatch.setenv("PATCHWISE_RUNS", str(tmp_path))
     config = TrainConfig(model=SMALL, train_images=32, batch_size=16, epochs=1, validation_images=100, flips=True)

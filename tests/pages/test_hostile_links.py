@@ -19,8 +19,7 @@ PAGES = (*PATH, "what_if", "train")
 
 
 @pytest.mark.parametrize("parameter", PARAMETERS)
-def test_whatever_a_parameter_says_the_page_opens(shipped, open_app, parameter, tmp_path, monkeypatch):
-    monkeypatch.setenv("PATCHWISE_RUNS", str(tmp_path))
+def test_whatever_a_parameter_says_the_page_opens(shipped, open_app, parameter):
     shipped(SMALL)
     first = PARAMETERS.index(parameter)
     for number, value in enumerate(HOSTILE[first % 3 :: 3]):  # each value for three parameters
@@ -31,8 +30,7 @@ def test_whatever_a_parameter_says_the_page_opens(shipped, open_app, parameter, 
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_pages_open_with_several_wrong_values_at_once(shipped, open_app, page, tmp_path, monkeypatch):
-    monkeypatch.setenv("PATCHWISE_RUNS", str(tmp_path))
+def test_pages_open_with_several_wrong_values_at_once(shipped, open_app, page):
     shipped(SMALL)
     for model, layer in product(("run:x/y", "nothing"), ("99", "x")):
         wrong = {"d": "broken", "head": "", "token": "50", "off": "?", "run": "../x", "hide": "?"}

@@ -12,25 +12,13 @@ import streamlit as st
 from tests.support.verdicts import LABELS, verdict
 from vit import reports, runs, worker
 from vit.config import PRESETS, TRAINING_PRESETS, TrainConfig, ViTConfig
-from vit.runs import folder, queue
+from vit.runs import folder
 from vit.ui.panels.train import live, table
 
 CONFIG = TrainConfig(
     model=ViTConfig(patch_size=7, width=16, depth=1, heads=2), train_images=640, epochs=2, batch_size=32,
     validate_every=10, validation_images=200, initialisation="pytorch", learning_rate=3e-3,
 )
-
-
-@pytest.fixture(autouse=True)
-def root(tmp_path, monkeypatch):
-    monkeypatch.setenv("PATCHWISE_RUNS", str(tmp_path))
-    monkeypatch.setattr(queue, "WARM_WORKERS", 0)
-    yield tmp_path
-    for run in runs.list_runs():
-        runs.stop(run.id)
-    while runs.busy():
-        time.sleep(0.05)
-    queue.dispatcher().close()
 
 
 @pytest.fixture
@@ -159,7 +147,8 @@ def test_a_knob_says_what_it_changes_and_nonsense_cannot_be_started(small, open_
 
 def test_a_model_that_no_memory_holds_is_neither_tried_nor_started(small, open_app):
     visitor = open_app("train")
-    visitor.number_input(key="knob_width").set_value(40_000).run()
+    visitor.number_input(key="knob_mlp_ratio").set_value(0.5)
+    visitor.number_input(key="knob_width").set_value(20_000).run()
     assert not visitor.exception
     assert "of memory for each twin, and 8 GB is the most" in words(visitor)
     assert visitor.button(key="train_start").disabled
@@ -268,7 +257,7 @@ def test_failed_and_unreadable_runs_do_not_break_the_page(small, open_app, root)
     with (flips.folder / "metrics.jsonl").open("a") as file:
         file.write('{"kind": "tra')
     (flips.folder / "batch.npz").write_bytes(b"half a fi")
-    (root / "strange").mkdir()
+    (root / "strange").mkdir(parents=True)
     (root / "strange" / "config.json").write_text("[]")
     visitor = open_app("train", run=pair)
     assert not visitor.exception
@@ -393,7 +382,7 @@ def test_who_deletes_a_run_that_trains_is_told_so(small, open_app):
 
 def test_a_folder_that_cannot_be_read_is_a_line_that_says_so_and_can_be_deleted(small, open_app, root):
     good = twins_that_ended()
-    (root / "strange").mkdir()
+    (root / "strange").mkdir(parents=True)
     (root / "strange" / "config.json").write_text("[]")
     visitor = open_app("train")
     table = visitor.dataframe[0].value
@@ -463,6 +452,7 @@ def test_words_from_outside_are_shown_as_text(small, open_app):
 
 
 def test_a_folder_of_runs_that_cannot_be_used_leaves_the_page_with_a_sentence(small, open_app, root, monkeypatch):
+    root.mkdir()
     (root / "occupied").write_text("a file")
     with monkeypatch.context() as patched:
         patched.setenv("PATCHWISE_RUNS", str(root / "occupied"))

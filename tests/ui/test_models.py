@@ -1,4 +1,3 @@
-import os
 from dataclasses import replace
 
 import numpy as np
@@ -82,9 +81,3 @@ def test_the_untrained_model_touches_no_global_seed():
     once, again = (models._load("untrained").model.head.weight for _ in range(2))
     assert torch.equal(once, again)
     assert torch.initial_seed() == 7
-
-
-@pytest.mark.parametrize(("told", "megabytes"), [("", 5), ("12", 12), ("-3", 5), ("many", 5)])
-def test_hosts_choose_how_much_is_kept(monkeypatch, told, megabytes):
-    monkeypatch.setitem(os.environ, "PATCHWISE_TRACES_MB", told)
-    assert models._megabytes("PATCHWISE_TRACES_MB", 5) == megabytes * 1_000_000

@@ -56,7 +56,7 @@ def river(blocks: Sequence[BlockTrace], sizes: Added, token: int, layer: int) ->
     outline(pixels, 0, layer * BLOCK_WIDTH, height, (layer + 1) * BLOCK_WIDTH)
 
     shares = sizes.attention[:, token], sizes.mlp[:, token]
-    story = [
+    labels = [
         f"block {block + 1}\nlength before {before[block]:.2f}\n"
         f"attention adds {attention[block]:.2f} ({shares[0][block]:.0%})\n"
         f"MLP adds {mlp[block]:.2f} ({shares[1][block]:.0%})\nlength after {after[block]:.2f}"
@@ -66,7 +66,7 @@ def river(blocks: Sequence[BlockTrace], sizes: Added, token: int, layer: int) ->
     words = [*map(share, shares[0]), *numbers, *map(share, shares[1])]
     return PixelPicture(
         pixels, 3, count, alt=f"the length of {patches.token_word(token)} and of what every block adds to it",
-        width=1400, labels=story * 3, words=dict(enumerate(words)),
+        width=1400, labels=labels * 3, words=dict(enumerate(words)),
     )
 
 

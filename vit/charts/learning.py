@@ -1,6 +1,6 @@
 """How a model's accuracy grew."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import ceil, floor
 from typing import NamedTuple
 
@@ -8,8 +8,9 @@ import plotly.graph_objects as go
 
 from vit.charts import colours
 from vit.charts.picture import PlotlyPicture
+from vit.details import Epoch
 
-Epochs = Sequence[Mapping[str, float]]
+Epochs = Sequence[Epoch]
 
 
 class Curve(NamedTuple):
@@ -26,7 +27,7 @@ CURVES = (Curve("validation", "validation_accuracy", colours.ACCENT, "solid"),
 def accuracy_by_epoch(epochs: Epochs) -> PlotlyPicture:
     curves = [
         go.Scatter(
-            x=[line["epoch"] for line in epochs], y=[100 * line[key] for line in epochs], name=name,
+            x=[line.epoch for line in epochs], y=[100 * getattr(line, key) for line in epochs], name=name,
             mode="lines+markers", line={"color": colour, "width": 3, "dash": dash},
             hovertemplate="epoch %{x}: %{y:.2f} %<extra>" + name + "</extra>",
         )
@@ -42,7 +43,7 @@ def accuracy_by_epoch(epochs: Epochs) -> PlotlyPicture:
 
 def shown(epochs: Epochs) -> tuple[int, int]:
     """From where to where the axis goes, in percent. The first epoch, often far below, would flatten all others."""
-    values = [100 * line[curve.key] for line in epochs for curve in CURVES]
+    values = [100 * getattr(line, curve.key) for line in epochs for curve in CURVES]
     settled = values[len(CURVES):] or values
     high = ceil(max(values) / 10) * 10
     return max(min(floor(min(settled) / 10) * 10, high - 10), 0), max(high, 10)
@@ -51,6 +52,7 @@ def shown(epochs: Epochs) -> tuple[int, int]:
 def left_out(epochs: Epochs) -> str:
     """What lies below the axis, in a sentence; nothing where all is shown."""
     low, _ = shown(epochs)
-    below = [f"{epochs[0][curve.key]:.1%} of the {curve.name} images" for curve in CURVES
-             if 100 * epochs[0][curve.key] < low]
-    return f"Below the chart: after epoch {epochs[0]['epoch']} it read {' and '.join(below)}." if below else ""
+    first = epochs[0]
+    below = [f"{getattr(first, curve.key):.1%} of the {curve.name} images" for curve in CURVES
+             if 100 * getattr(first, curve.key) < low]
+    return f"Below the chart: after epoch {first.epoch} it read {' and '.join(below)}." if below else ""

@@ -1,4 +1,4 @@
-"""What a model is and how it came to be, told by the story that lies with its weights."""
+"""What a model is and how it came to be, by the details that lie with its weights."""
 
 import streamlit as st
 
@@ -11,7 +11,7 @@ from vit.ui.show import show as show_picture
 @st.dialog("About this model", width="medium")
 def show(model_id: str) -> None:
     try:
-        model, story = models.load(model_id)
+        model, details = models.load(model_id)
     except (ValueError, FileNotFoundError) as error:
         st.warning(parts.as_text(str(error)))
         return
@@ -21,22 +21,23 @@ def show(model_id: str) -> None:
         f"{config.heads} heads, vectors of D = {config.width} numbers, {config.patches} patches of "
         f"{config.patch_size} x {config.patch_size} pixels."
     )
-    if "epochs" in story:
-        epochs, averaged = story["epochs"], ", ".join(map(str, story["mean_of_epochs"]))
+    if details.epochs and details.test_accuracy is not None:
+        epochs, averaged = details.epochs, ", ".join(map(str, details.mean_of_epochs))
         st.markdown(
             f"It learned from MNIST's training images in {len(epochs)} epochs, never from mirrored ones; its weights "
             f"are the mean of those after epochs {averaged}. It reads "
-            f"**{story['test_accuracy']:.2%}** of the 10,000 test images, which it has not learned from, and says "
-            f"“not sure” below {story['unsure_below']:.0%}."
+            f"**{details.test_accuracy:.2%}** of the 10,000 test images, which it has not learned from, and says "
+            f"“not sure” below {details.unsure_below:.0%}."
         )
         show_picture(learning.accuracy_by_epoch(epochs), "about_epochs")
         st.caption(f"{learning.left_out(epochs)} Training images are bent, and in the earlier epochs many are shown "
                    "only in part, so they are harder to read than the validation images. How to train it again: "
                    "assets/README.md.")
-    elif "run" in story:
-        flips = "half of the images mirrored" if story["flips"] else "no image mirrored"
-        st.markdown(f"It comes from a run on this server, after epoch {story['epoch']} on "
-                    f"{DATASETS[story['dataset']].title}, {flips}. It reads "
-                    f"**{story['validation_accuracy']:.2%}** of the validation images.")
+    elif details.epoch is not None:
+        flips = "half of the images mirrored" if details.flips else "no image mirrored"
+        reads = (f" It reads **{details.validation_accuracy:.2%}** of the validation images."
+                 if details.validation_accuracy is not None else "")
+        st.markdown(f"It comes from a run on this server, after epoch {details.epoch} on "
+                    f"{DATASETS[details.dataset].title}, {flips}.{reads}")
     else:
         st.markdown("Its weights are random: it has learned nothing. What you see in it is what training starts from.")

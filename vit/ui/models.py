@@ -2,21 +2,22 @@
 memory as far as it fits. Models may come from anybody's runs, so their size is looked at first."""
 
 import gc
-import os
 import threading
 from collections.abc import Hashable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import streamlit as st
 
 from vit.caches import SizedCache
+from vit.details import Details
 from vit.drawing import Drawing, for_model
 from vit.drawing.ink import Ink
+from vit.environment import whole_number
 
 if TYPE_CHECKING:
     from vit.model import Probe, VisionTransformer
@@ -28,14 +29,9 @@ MB = 1_000_000
 MOST_OF_A_TRACE = 200 * MB
 
 
-def _megabytes(variable: str, otherwise: int) -> int:
-    told = os.environ.get(variable, "")
-    return (int(told) if told.isdigit() else otherwise) * MB
-
-
 class Loaded(NamedTuple):
     model: "VisionTransformer"
-    story: dict[str, Any]  # what the checkpoint tells of itself
+    details: Details
 
 
 def _size_of_model(loaded: Loaded) -> int:
@@ -47,8 +43,8 @@ def _size_of_trace(trace: "ForwardTrace") -> int:
     return sum(value.nbytes for value in values if isinstance(value, np.ndarray))
 
 
-_models = SizedCache(_megabytes("PATCHWISE_MODELS_MB", 1_500), _size_of_model)
-_traces = SizedCache(_megabytes("PATCHWISE_TRACES_MB", 400), _size_of_trace)
+_models = SizedCache(whole_number("PATCHWISE_MODELS_MB", 1_500) * MB, _size_of_model)
+_traces = SizedCache(whole_number("PATCHWISE_TRACES_MB", 400) * MB, _size_of_trace)
 _occlusions: SizedCache[np.ndarray] = SizedCache(1 * MB, lambda lost: lost.nbytes)
 _reader = ThreadPoolExecutor(1, "reader")  # each run of a page is a new thread, in which torch would start cold
 
@@ -64,6 +60,12 @@ def name_of(model_id: str) -> str:
 def warm_up() -> None:
     """Import torch soon, but not now: first the browser shall get its page, then the first stroke need not wait."""
     threading.Timer(1.5, import_module, ["vit.trace"]).start()
+
+
+def forget() -> None:
+    """Make room: all that is needed again will be loaded and computed again."""
+    for kept in (_models, _traces, _occlusions):
+        kept.clear()
 
 
 # Models
@@ -88,10 +90,10 @@ def path_of(model_id: str) -> Path:
 
 def load(model_id: str) -> Loaded:
     """Raises ValueError or FileNotFoundError with a sentence if it cannot be had."""
-    return _models.get(_identity(model_id), lambda: _load(model_id))
+    return _models.get(identity(model_id), lambda: _load(model_id))
 
 
-def _identity(model_id: str) -> Hashable:
+def identity(model_id: str) -> Hashable:
     """What tells a model from one that had the same name before."""
     if model_id == "untrained":
         return model_id
@@ -111,19 +113,19 @@ def _load(model_id: str) -> Loaded:
 
     torch.set_num_threads(1)
     if model_id == "untrained":
-        model, story = VisionTransformer(PRESETS["article"], torch.Generator().manual_seed(0)), {}
+        model, details = VisionTransformer(PRESETS["article"], torch.Generator().manual_seed(0)), Details()
         model.eval().requires_grad_(False)
     else:
         path = path_of(model_id)
         if path.stat().st_size > _models.most_bytes:
             raise ValueError(f"The weights of {name_of(model_id)} take {path.stat().st_size / MB:,.0f} MB, and "
                              f"{_models.most_bytes / MB:,.0f} MB is the most that can be looked into here.")
-        model, story = checkpoints.load(path), checkpoints.story(path)
+        model, details = checkpoints.load(path), checkpoints.details(path)
     if (size := trace_bytes(model.config)) > MOST_OF_A_TRACE:
         raise ValueError(f"{name_of(model_id)} is too large to look into: of one drawing it would leave "
                          f"{size / MB:,.0f} MB of numbers, and {MOST_OF_A_TRACE / MB:,.0f} MB is the most.")
     _spare_the_collector()
-    return Loaded(model, story)
+    return Loaded(model, details)
 
 
 @cache
@@ -147,7 +149,7 @@ def trace(model_id: str, drawing: Drawing, *interventions: "Probe") -> "ForwardT
             raise ValueError("There is nothing to see on this drawing.")
         return _reader.submit(trace_image, model, for_model(image, model.config), *interventions).result()
 
-    return _traces.get((_identity(model_id), drawing, repr(interventions)), make)
+    return _traces.get((identity(model_id), drawing, repr(interventions)), make)
 
 
 def occlusion(model_id: str, drawing: Drawing) -> np.ndarray:
@@ -158,7 +160,7 @@ def occlusion(model_id: str, drawing: Drawing) -> np.ndarray:
         with st.spinner("Hiding each patch in turn …"):
             return explain.occlusion(trace(model_id, drawing), load(model_id).model)
 
-    return _occlusions.get((_identity(model_id), drawing), make)
+    return _occlusions.get((identity(model_id), drawing), make)
 
 
 def image_of(drawing: Drawing) -> np.ndarray | None:

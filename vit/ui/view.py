@@ -1,13 +1,14 @@
 """All that a page is a function of: the visitor's drawing in the visitor's model, and what is chosen there."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import streamlit as st
 
 from vit.charts import patches
 from vit.datasets import DATASETS, NORMALISATION, Dataset, Normalisation
+from vit.details import Details
 from vit.drawing import Drawing
 from vit.ui import models, state
 
@@ -23,7 +24,7 @@ class View:
     trace: "ForwardTrace"
     model: "VisionTransformer"
     model_id: str
-    story: dict[str, Any]  # what the checkpoint tells of itself
+    details: Details
     layer: int
     head: int
     token: int
@@ -45,7 +46,7 @@ class View:
     @property
     def dataset(self) -> Dataset:
         """What the model has learned to read."""
-        return DATASETS.get(self.story.get("dataset", ""), DATASETS["mnist"])
+        return DATASETS[self.details.dataset]
 
     @property
     def reads_digits(self) -> bool:
@@ -60,7 +61,7 @@ class View:
         return self.would_be_sure(self.confidence)
 
     def would_be_sure(self, confidence: float) -> bool:
-        return confidence >= self.story.get("unsure_below", 0.5)
+        return confidence >= self.details.unsure_below
 
     def weights(self, name: str) -> np.ndarray:
         return self.model.get_parameter(name).detach().numpy()
@@ -75,10 +76,10 @@ def current() -> View | None:
     choice = state.get()
     if choice.drawing is None or models.image_of(choice.drawing) is None:
         return None
-    model, story = models.load(choice.model)
+    model, details = models.load(choice.model)
     config = model.config
     return View(
-        choice.drawing, models.trace(choice.model, choice.drawing), model, choice.model, story,
+        choice.drawing, models.trace(choice.model, choice.drawing), model, choice.model, details,
         min(choice.layer, config.depth - 1), min(choice.head, config.heads - 1), min(choice.token, config.tokens - 1),
         dark=is_dark(),
     )

@@ -45,7 +45,7 @@ def main():
     shipped_logits = halved if half else whole
     test = softmax(shipped_logits)
     wrong = np.flatnonzero(test.argmax(1) != test_labels)
-    story = {
+    details = {
         "epochs": [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()][: max(AVERAGED)],
         "mean_of_epochs": AVERAGED,
         "temperature": round(temperature, 4),
@@ -62,10 +62,10 @@ def main():
         "halving_changes_predictions": changed,
     }
     shipped = checkpoints.SHIPPED["explorer"]
-    checkpoints.save(model, shipped, story, half=half)
+    checkpoints.save(model, shipped, details, half=half)
     most_certain_first = wrong[np.argsort(-test.max(1)[wrong])]
     (shipped.parent / "mistakes.json").write_text(json.dumps(most_certain_first.tolist()) + "\n")
-    print(json.dumps({name: value for name, value in story.items() if name != "epochs"}, indent=1))
+    print(json.dumps({name: value for name, value in details.items() if name != "epochs"}, indent=1))
 
 
 def mean(models: list[VisionTransformer]) -> VisionTransformer:

@@ -7,6 +7,7 @@ import numpy as np
 import streamlit as st
 
 from vit import compare, runs
+from vit.caches import SizedCache
 from vit.charts import attention, embedding, training
 from vit.compare import NAMES
 from vit.reports import Report
@@ -15,6 +16,12 @@ from vit.ui import frame, models, parts, state, view
 from vit.ui.panels.train import pair
 from vit.ui.panels.train.pair import Twins
 from vit.ui.show import show
+
+MB = 1_000_000
+MOST_DOWNLOADED = 200 * MB  # a file is in the server's memory while it is handed over
+_grown: SizedCache[dict[str, np.ndarray]] = SizedCache(
+    50 * MB, lambda pictures: sum(picture.nbytes for picture in pictures.values())
+)
 
 
 def epochs(twins: Twins) -> None:
@@ -54,8 +61,8 @@ def one_twin(run: Run, reports: list[Report], stem: str) -> None:
         return
     model_id = f"run:{run.id}/{stem}"
     try:
-        modified = runs.checkpoint_path(run.id, stem).stat().st_mtime_ns
-        pictures = grown(model_id, modified, view.is_dark(), image.tobytes(), image.shape)
+        pictures = _grown.get((models.identity(model_id), view.is_dark(), image.tobytes()),
+                              lambda: grown(model_id, view.is_dark(), image))
     except (ValueError, OSError) as error:
         st.caption(parts.as_text(str(error)))
         return
@@ -87,14 +94,12 @@ def image_to_read(run: Run) -> np.ndarray | None:
     return found[0][0] if found else None
 
 
-@st.cache_data(max_entries=100, show_spinner=False)
-def grown(model_id: str, modified: int, dark: bool, pixels: bytes, shape: tuple[int, ...]) -> dict[str, np.ndarray]:
+def grown(model_id: str, dark: bool, image: np.ndarray) -> dict[str, np.ndarray]:
     """Filters, positions and attention of one checkpoint as pictures, by their captions."""
     from vit import explain
     from vit.trace import last_look
 
     model, _ = models.load(model_id)
-    image = np.frombuffer(pixels, np.uint8).reshape(shape)
     seen = last_look(model, image)
     filters, limit = embedding.filters(model.embedding.projection.weight.numpy(), model.config.channels, dark)
     similarity = explain.position_similarity(model.embedding.position_embeddings.numpy())
@@ -118,6 +123,10 @@ def downloads(twins: Twins) -> None:
             download("TensorBoard", partial(exports.as_tensorboard, run), f"{run.id}-tensorboard.zip",
                      "application/zip")
             for stem in run.checkpoints[-1:]:
+                if run.config.checkpoint_size > MOST_DOWNLOADED:
+                    size = f"{run.config.checkpoint_size / MB:,.0f} MB"
+                    st.caption(f"Its weights, {size}, are too large to be handed over here. They lie in its folder.")
+                    continue
                 download(f"{stem}.safetensors", partial(weights, run.id, stem), f"{run.id}-{stem}.safetensors",
                          "application/octet-stream")
 
