@@ -3,10 +3,10 @@
 import argparse
 from pathlib import Path
 
-from benchmarks.calibration import best_temperature, expected_calibration_error
 from benchmarks.report import describe, logits_of
 from vit import checkpoints, data
 from vit.explain import softmax
+from vit.measures import best_temperature, expected_calibration_error
 
 
 def main():

@@ -10,11 +10,11 @@ import math
 import numpy as np
 
 from assets.explorer.recipe.augment import scribbles
-from benchmarks.calibration import best_temperature, sure_from
 from benchmarks.report import logits_of
 from vit import checkpoints, data
 from vit.drawing import ink
 from vit.explain import softmax
+from vit.measures import best_temperature, sure_from
 
 SIDE = 200
 SEED = 20_000  # far from the seed of the scribbles that the explorer's training saw

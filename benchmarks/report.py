@@ -5,10 +5,9 @@ import math
 import numpy as np
 import torch
 
-from benchmarks.calibration import expected_calibration_error
 from vit import data
 from vit.explain import softmax
-from vit.measures import confusion
+from vit.measures import confusion, expected_calibration_error
 from vit.model import VisionTransformer
 
 

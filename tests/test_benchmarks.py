@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from benchmarks.calibration import best_temperature, expected_calibration_error, sure_from
 from benchmarks.report import describe, wilson
 from vit.explain import softmax
+from vit.measures import best_temperature, expected_calibration_error, sure_from
 
 # Wilson's interval
 

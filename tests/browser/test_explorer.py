@@ -84,9 +84,10 @@ def test_a_stroke_begun_while_the_last_is_being_read_is_not_lost(page, app_url):
     for row in range(4):
         page.mouse.move(box["x"] + 80, box["y"] + 80 + 40 * row)
         page.mouse.down()
-        for step in range(12):  # long enough for the answer to the stroke before to arrive in the middle
-            page.mouse.move(box["x"] + 80 + 12 * step, box["y"] + 80 + 40 * row)
-            page.wait_for_timeout(30)
+        page.mouse.move(box["x"] + 140, box["y"] + 80 + 40 * row, steps=5)
+        if row:  # the answer to the stroke before arrives in the middle of this one
+            expect(page).to_have_url(re.compile(rf"d=p[\w-]+(\.[\w-]+){{{row - 1}}}(&|$)"))
+        page.mouse.move(box["x"] + 212, box["y"] + 80 + 40 * row, steps=6)
         page.mouse.up()
     expect(page).to_have_url(re.compile(r"d=p[\w-]+(\.[\w-]+){3}"))
     for row, stroke in enumerate(drawing.from_code(drawn_code(page)).strokes):
@@ -211,8 +212,9 @@ def test_the_browser_s_back_button_needs_no_more_than_two_presses(page, app_url)
     page.get_by_role("link", name="Layers").click()
     expect(page.get_by_role("heading", name="What does each block add?")).to_be_visible()
     expect(page).to_have_url(re.compile(r"/layers\?.*token=5"))
+    shown = page.url
     page.go_back()
-    page.wait_for_timeout(1000)
+    page.wait_for_url(lambda url: url != shown)
     if "/layers" in page.url:  # Streamlit may have put the page and its parameters into the history one by one
         page.go_back()
     expect(page.get_by_role("heading", name="Who looks at whom?")).to_be_visible()

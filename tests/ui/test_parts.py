@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from vit.ui import parts
@@ -5,4 +7,11 @@ from vit.ui import parts
 
 @pytest.mark.parametrize("words", ["[a](https://b.c)", "![a](b)", "www.b.c", "a@b.c", "$x$ :red[b] `c` *d* <e>"])
 def test_words_from_outside_keep_their_letters(words):
-    assert parts.as_text(words).replace("\\", "").replace("\u2060", "") == words
+    text = parts.as_text(words)
+    assert text.replace("\\", "").replace("\u2060", "") == words
+    assert not re.search(r"(?<!\\)[!-/:-@\[-\]^-`{-~]", text)  # no sign that is not escaped
+
+
+@pytest.mark.parametrize("address", ["https://b.c", "HTTP://b.c", "www.b.c", "a@b.c"])
+def test_no_address_stays_whole(address):
+    assert "\u2060" in parts.as_text(address)

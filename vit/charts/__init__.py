@@ -1,1 +1,1 @@
-"""Trace and model to pictures: Plotly figures and pixel mosaics, one file per page."""
+"""Values to Pictures, one file per page; and what all of them share: kinds of picture, colours, numbers as text."""

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.calibration import best_temperature, expected_calibration_error, sure_from
 from benchmarks.report import logits_of
 from vit import checkpoints, data
 from vit.explain import softmax
+from vit.measures import best_temperature, expected_calibration_error, sure_from
 from vit.model import VisionTransformer
 
 # The end of the fourth cycle, and the middle and the last but one epoch of the fifth: of eleven candidates the most
