@@ -5,8 +5,8 @@ import pytest
 
 from tests.support.verdicts import LABELS, training_line, verdict, verdict_of
 from vit import compare
-from vit.charts.numbers import duration, with_sign
 from vit.config import TrainConfig, ViTConfig
+from vit.numbers import duration, with_sign
 
 
 def test_the_gap_counts_only_images_that_the_twins_judge_differently():

@@ -89,6 +89,11 @@ def test_what_computes_knows_nothing_of_what_shows():
     assert importers_of("vit.ui", among=COMPUTING) == set()
 
 
+def test_what_analyses_knows_nothing_of_pictures():
+    below = [name for name in COMPUTING if not within(name, "vit.charts")]
+    assert importers_of("vit.charts", among=below) == set()
+
+
 def test_imports_inside_the_package_run_in_no_circles():
     TopologicalSorter(NEEDS).prepare()  # raises CycleError, which names the circle
 

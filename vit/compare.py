@@ -8,9 +8,9 @@ from itertools import zip_longest
 
 import numpy as np
 
-from vit.charts.numbers import with_sign
 from vit.config import TrainConfig
 from vit.datasets import DATASETS
+from vit.numbers import with_sign
 from vit.reports import Report, StepReport, Validation, of_kind
 
 NAMES = {False: "without flips", True: "with flips"}

@@ -3,8 +3,8 @@ import pytest
 
 from vit import explain
 from vit.charts import attention, colours
-from vit.charts.numbers import number, plain
 from vit.config import ViTConfig
+from vit.numbers import number, plain
 from vit.trace import trace_image
 
 COLOURED = ViTConfig(image_size=32, channels=3, patch_size=8, width=24, depth=2, heads=3)

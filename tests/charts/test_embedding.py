@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from vit import explain
-from vit.charts import colours, embedding, numbers
+from vit import explain, numbers
+from vit.charts import colours, embedding
 from vit.config import ViTConfig
 from vit.trace import trace_image
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from vit import explain
-from vit.charts import colours, layers, numbers
+from vit import explain, numbers
+from vit.charts import colours, layers
 from vit.charts.picture import TemplatePicture
 from vit.config import ViTConfig
 from vit.interventions import MlpOff

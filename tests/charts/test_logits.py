@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from vit import explain
-from vit.charts import colours, logits, numbers
-from vit.charts.numbers import Size, plain, with_sign
+from vit import explain, numbers
+from vit.charts import colours, logits
 from vit.config import ViTConfig
+from vit.numbers import Size, plain, with_sign
 from vit.trace import trace_image
 
 COLOURED = ViTConfig(image_size=32, channels=3, patch_size=8, width=24, depth=2, heads=3)

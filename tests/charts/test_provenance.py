@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from vit import explain
-from vit.charts.numbers import MINUS
 from vit.charts.provenance import unfolded
+from vit.numbers import MINUS
 from vit.ui import markup
 
 

@@ -1,1 +1,1 @@
-"""Values to Pictures, one file per page; and what all of them share: kinds of picture, colours, numbers as text."""
+"""Values to Pictures, one file per page; and what all of them share: kinds of picture, mosaics, colours."""

@@ -8,10 +8,10 @@ import plotly.graph_objects as go
 
 from vit.charts import colours
 from vit.charts.mosaic import mosaic
-from vit.charts.numbers import number, plain
 from vit.charts.patches import token_word
 from vit.charts.picture import Legend, PixelPicture, PlotlyPicture
 from vit.explain import AllHeads, attention_maps
+from vit.numbers import number, plain
 from vit.trace import ForwardTrace
 
 LOSSES = colours.signed(dark=True)  # on a digit, which lies on near-black in both themes

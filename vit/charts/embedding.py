@@ -4,9 +4,9 @@ import numpy as np
 
 from vit.charts import colours, patches
 from vit.charts.mosaic import GAP, mosaic
-from vit.charts.numbers import number, plain
 from vit.charts.picture import Legend, PixelPicture
 from vit.config import ViTConfig
+from vit.numbers import number, plain
 
 WORDS_FIT = 5  # a patch with fewer pixels a side has room for their numbers
 

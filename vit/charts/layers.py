@@ -8,9 +8,9 @@ import plotly.graph_objects as go
 
 from vit.charts import colours, patches
 from vit.charts.mosaic import outline
-from vit.charts.numbers import number, plain, share
 from vit.charts.picture import Legend, PixelPicture, PlotlyPicture, TemplatePicture
 from vit.explain import Added, ClsPath, LayerNormNumbers, lengths
+from vit.numbers import number, plain, share
 from vit.trace import BlockTrace
 
 ATTENTION, MLP = colours.ATTENTION, colours.MLP

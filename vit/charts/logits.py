@@ -7,9 +7,9 @@ import plotly.graph_objects as go
 
 from vit.charts import colours
 from vit.charts.mosaic import outline
-from vit.charts.numbers import Size, latex_size, number, plain, with_sign
 from vit.charts.picture import Legend, PixelPicture, PlotlyPicture, TemplatePicture
 from vit.explain import Contributions, LogitLens, Step, steps
+from vit.numbers import Size, latex_size, number, plain, with_sign
 
 LENS_CELL = 30, 48  # pixels: height, width
 MOST_WORDS = 12  # classes beside each other that leave room for their probabilities as words

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from vit.charts.numbers import column, number
 from vit.charts.picture import TemplatePicture
+from vit.numbers import column, number
 
 if TYPE_CHECKING:
     from vit.explain import DotProduct

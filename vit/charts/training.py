@@ -8,9 +8,9 @@ from typing import TypeVar
 import numpy as np
 
 from vit.charts.colours import FLIP, NO_FLIP, data_uri, rgb
-from vit.charts.numbers import with_sign
 from vit.charts.picture import Curve, CurvesPicture, LivePicture, PixelPicture, TemplatePicture
 from vit.compare import NAMES, Gap, Verdicts, answers, per_class
+from vit.numbers import with_sign
 from vit.reports import Report, StepReport, Validation, of_kind
 
 COLOURS = {False: NO_FLIP, True: FLIP}

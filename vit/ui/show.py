@@ -7,7 +7,6 @@ import numpy as np
 import streamlit as st
 
 from vit.charts import colours
-from vit.charts.numbers import number
 from vit.charts.picture import (
     CurvesPicture,
     Legend,
@@ -17,6 +16,7 @@ from vit.charts.picture import (
     PlotlyPicture,
     TemplatePicture,
 )
+from vit.numbers import number
 from vit.ui import markup
 
 Choose = Callable[[int], None]

@@ -5,8 +5,8 @@ import streamlit as st
 
 from vit import explain
 from vit.charts import attention
-from vit.charts.numbers import latex_size, row_vector
 from vit.charts.patches import token_name, token_word
+from vit.numbers import latex_size, row_vector
 from vit.ui import models, parts, state
 from vit.ui.show import show
 from vit.ui.view import View

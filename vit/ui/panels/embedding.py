@@ -5,9 +5,9 @@ import streamlit as st
 
 from vit import explain
 from vit.charts import embedding
-from vit.charts.numbers import bracketed, number, plain, rounded
 from vit.charts.patches import token_name, token_word
 from vit.interventions import PositionsOff
+from vit.numbers import bracketed, number, plain, rounded
 from vit.ui import parts, state
 from vit.ui.show import show
 from vit.ui.view import View

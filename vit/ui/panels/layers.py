@@ -7,8 +7,8 @@ import streamlit as st
 
 from vit import explain
 from vit.charts import layers
-from vit.charts.numbers import bracketed, plain, rounded
 from vit.charts.patches import token_word
+from vit.numbers import bracketed, plain, rounded
 from vit.ui import parts, state
 from vit.ui.show import show
 from vit.ui.view import View

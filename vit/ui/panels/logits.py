@@ -5,7 +5,7 @@ import streamlit as st
 
 from vit import explain
 from vit.charts import logits
-from vit.charts.numbers import bracketed, rounded
+from vit.numbers import bracketed, rounded
 from vit.ui import parts
 from vit.ui.show import show
 from vit.ui.view import View

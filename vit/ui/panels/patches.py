@@ -3,7 +3,7 @@
 import streamlit as st
 
 from vit.charts import patches
-from vit.charts.numbers import number, row_vector
+from vit.numbers import number, row_vector
 from vit.ui import parts, state
 from vit.ui.show import show
 from vit.ui.view import View

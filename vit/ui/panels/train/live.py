@@ -9,10 +9,10 @@ import streamlit as st
 
 from vit import compare, runs
 from vit.charts import training
-from vit.charts.numbers import duration
 from vit.charts.training import AXES, Line
 from vit.compare import NAMES
 from vit.datasets import DATASETS
+from vit.numbers import duration
 from vit.reports import Note, Report, Validation, of_kind
 from vit.runs import Run
 from vit.runs.queue import dispatcher

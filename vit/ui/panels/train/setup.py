@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from vit import compare, data
-from vit.charts.numbers import duration
 from vit.config import (
     INITIALISATIONS,
     OPTIMIZERS,
@@ -17,6 +16,7 @@ from vit.config import (
     ViTConfig,
 )
 from vit.datasets import DATASETS, VALIDATION_IMAGES
+from vit.numbers import duration
 from vit.ui import parts
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vit.charts import numbers
+from vit import numbers
 
 
 @pytest.mark.parametrize(("value", "shown"), [
