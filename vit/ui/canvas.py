@@ -33,7 +33,7 @@ def show() -> None:
             initial_drawing=sheet["initial"], key=key, on_change=drawn,
         )
     remedies = {"css": markup.text("canvas_inside.css"), "sheet": sheet["number"]}  # a new sheet needs them anew
-    markup.component("canvas")(key="canvas_companion", data=remedies, height=1)
+    markup.component("canvas")(key="canvas_companion", data=[remedies], height=1)  # in a list, as in show.py
 
 
 def _backdrop() -> str:

@@ -70,7 +70,7 @@ function tellAfterReconnecting() {
   return () => observer.disconnect();
 }
 
-export default function ({ data }) {
+export default function ({ data: [data] }) {
   const stopLooking = styleSoon(data);
   const stopTelling = tellAfterReconnecting();
   const heard = { pointerdown: hold, mousedown: penDown, touchstart: penDown, mouseup: penUp, touchend: penUp };
