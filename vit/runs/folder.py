@@ -142,7 +142,14 @@ def _folders(beginning: str = "") -> list[Path]:
     except OSError:
         return []
     folders = [root() / name for name in names if RUN_ID.fullmatch(name)]
-    return [folder for folder in folders if any((folder / file).exists() for file in ("config.json", "status.json"))]
+    return [folder for folder in folders if any(_is_there(folder / file) for file in ("config.json", "status.json"))]
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # it may not even be looked for: reading it will tell
+        return True
 
 
 def pair(pair_id: str) -> list[Run]:

@@ -141,8 +141,8 @@ def in_words(run: Run, reports: list[Report], pace: compare.Pace | None) -> list
         words += [f"{pace.images_per_second:,.0f} images/s", f"{duration(pace.seconds_left)} left"]
     elif pace:
         words.append(f"trained for {duration(pace.seconds)}")
-    if run.reason:
-        words.append(run.reason)
+    if reason := dispatcher().troubles.get(run.id, run.reason):
+        words.append(reason)
     return words + [note.message for note in of_kind(reports, Note)[-1:]]
 
 
