@@ -190,6 +190,36 @@ def test_on_the_command_line_ctrl_c_leaves_a_resumable_run(root):
     assert steps_of(folder)[-1] == 40
 
 
+def on_the_command_line(*arguments):
+    command = [sys.executable, "-m", "vit.worker", *map(str, arguments)]
+    return subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=180)
+
+
+@pytest.mark.parametrize("name", ["My_Run", "Über run.2", "x" * 200])
+def test_on_the_command_line_a_folder_may_have_any_name(root, name):
+    little = ["train_images=32", "batch_size=16", "epochs=1", "validation_images=10"]
+    ended = on_the_command_line(root / "elsewhere" / name, "--preset", "quick", "--threads", 1, "--set", *little)
+    assert "Done. Epochs done: all 1." in ended.stdout
+    assert runs.read_run(root / "elsewhere" / name).pair == name
+
+
+def test_the_command_line_tells_in_a_sentence_what_it_cannot_do(root):
+    (root / "damaged").mkdir()
+    (root / "damaged" / "config.json").write_text("[]")
+    (root / "file").touch()
+    for arguments, sentence in (
+        ([root / "damaged"], "Its config.json cannot be used"),
+        ([root / "new"], "holds no run; make one with --preset"),
+        ([root / "new", "--preset", "quick", "--threads", 5000], "A run has 1 to 1024 threads, not 5000."),
+        ([root / "file" / "new", "--preset", "quick"], "not a directory"),
+    ):
+        told = on_the_command_line(*arguments)
+        assert told.returncode != 0
+        assert sentence in told.stderr
+        assert "Traceback" not in told.stderr
+    assert not (root / "new").exists()
+
+
 def test_a_full_disk_ends_in_a_clear_status_and_nothing_is_lost(root, monkeypatch):
     folder = runs.create(CONFIG)
     (folder / "checkpoints").mkdir()
