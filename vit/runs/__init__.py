@@ -13,6 +13,7 @@ from vit.runs.folder import (
     create_twins,
     delete,
     disk_used,
+    everything,
     fingerprint,
     folder_of,
     get,
@@ -43,7 +44,7 @@ from vit.runs.state import ACTIVE, RESUMABLE, STATES
 __all__ = [
     "ACTIVE", "PROJECT", "RESUMABLE", "RUN_ID", "SERVER_GONE_AFTER", "STATES", "Feed", "Run", "RunError", "ShownBatch",
     "Status", "Unreadable", "busy", "checkpoint_path", "create", "create_twins", "delete",
-    "disk_limit", "disk_used", "fair_threads", "feed", "fingerprint", "folder_of", "get", "heartbeat_of", "is_locked",
+    "disk_limit", "disk_used", "everything", "fair_threads", "feed", "fingerprint", "folder_of", "get", "heartbeat_of", "is_locked",
     "last_verdict", "list_runs", "locked", "max_waiting", "max_workers", "new_pair_id", "pair", "pause",
     "place_in_queue", "read_batch", "read_control", "read_run", "read_status", "resume", "root", "server_alive",
     "stop", "unreadable", "waiting", "write_batch", "write_control", "write_status",

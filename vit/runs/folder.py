@@ -114,15 +114,16 @@ def get(run_id: str) -> Run:
 
 def list_runs() -> list[Run]:
     """All runs that can be read, newest first."""
-    return _everything()[0]
+    return everything()[0]
 
 
 def unreadable() -> list[tuple[str, str]]:
     """Folders that hold no run that can be shown, by name, each with a sentence that says why."""
-    return _everything()[1]
+    return everything()[1]
 
 
-def _everything() -> tuple[list[Run], list[tuple[str, str]]]:
+def everything() -> tuple[list[Run], list[tuple[str, str]]]:
+    """The runs that can be read and the folders that cannot, in one look."""
     found, damaged = [], []
     for folder in _folders():
         try:

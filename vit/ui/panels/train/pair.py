@@ -1,5 +1,6 @@
 """The twins that a visitor looks at: which they are, how they stand now, and what can be asked of them."""
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -95,16 +96,19 @@ def fault() -> str:
 
 def start(config: TrainConfig, preset: str) -> None:
     """New twins for this visitor; their own last ones stop if they still train, those of others go on."""
-    before = st.session_state.get("train_started")
+    twins: list[Run] = []
     try:
         pair_id = runs.create_twins(config, preset)
-        for run in runs.pair(before) if before else []:
-            if run.state in MOVING:
-                runs.stop(run.id)
-        dispatcher().start(*(run.id for run in runs.pair(pair_id)))
+        twins = runs.pair(pair_id)
+        dispatcher().start(*(run.id for run in twins))
     except (runs.RunError, OSError) as error:
+        for run in twins:
+            with contextlib.suppress(runs.RunError, OSError):
+                runs.delete(run.id, even_if_active=True)
         refuse(error)
         return
+    before = st.session_state.get("train_started")
+    attempt(runs.stop, *(run.id for run in (runs.pair(before) if before else []) if run.state in MOVING))
     st.session_state.train_pair = st.session_state.train_started = pair_id
 
 
