@@ -198,6 +198,11 @@ class TrainConfig:
         there_are = DATASETS[self.dataset].train_images
         return min(self.train_images or there_are, there_are)
 
+    @property
+    def steps(self) -> int:
+        """How many there are in all epochs."""
+        return self.epochs * -(-self.images_per_epoch // self.batch_size)
+
     # What a run takes, in bytes
 
     @property

@@ -86,11 +86,8 @@ def look_at(pair_id: str | None) -> None:
 
 def fault() -> str:
     """Why nothing can be trained here now, as a sentence; nothing if all is well."""
-    try:
-        found = dispatcher()
-        found.expect_a_start()
-    except OSError as error:
-        return f"The folder of runs cannot be used: {error.strerror or 'the system refuses it'}."
+    found = dispatcher()
+    found.expect_a_start()
     return found.problem
 
 
@@ -158,13 +155,7 @@ def validation_images(config: TrainConfig, count: int) -> tuple[np.ndarray, np.n
     if data.needs_download(config.dataset):
         return None
     try:
-        images, labels, glance = _validation(config.dataset, config.validation_images)
+        images, labels, glance = data.load_validation(config.dataset, config.validation_images)
     except (data.DataUnavailable, OSError):
         return None
     return (images, labels) if count == len(labels) else (images[glance], labels[glance])
-
-
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _validation(dataset: str, looked_at: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    images, labels = data.load(dataset, "validation")
-    return images, labels, data.subset(labels, min(looked_at, len(labels)), seed=0)
