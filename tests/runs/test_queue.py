@@ -8,11 +8,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.runs.conftest import CONFIG, wait_for
+from tests.support.runs import wait_for
 from vit import runs
+from vit.config import TrainConfig, ViTConfig
 from vit.runs import folder as folders
 from vit.runs import queue
 from vit.runs.state import UNREADABLE
+
+CONFIG = TrainConfig(model=ViTConfig(patch_size=14, width=8, depth=1, heads=2), train_images=200, epochs=2)
 
 
 class StandIn:
@@ -107,6 +110,13 @@ def test_a_worker_that_is_killed_before_it_began_fails_its_run(server, spawned):
     assert "SIGKILL" in runs.get(folder.name).reason
     looks(server)
     assert len(spawned) == 1
+
+
+def test_a_worker_that_dies_early_tells_its_last_words(tmp_path):
+    (tmp_path / "worker.log").write_text("Traceback\n  ...\nMemoryError: no room for the images\n")
+    assert queue.how_it_ended(1, tmp_path) == (
+        "Its worker ended with an error: MemoryError: no room for the images"
+    )
 
 
 def test_a_signal_without_a_name_ends_its_run_and_no_other(server, spawned, monkeypatch):
