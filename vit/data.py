@@ -83,6 +83,12 @@ def subset(labels: np.ndarray, size: int, seed: int) -> np.ndarray:
     return np.sort(shuffled_within_classes[evenly_spaced])
 
 
+def load_validation(name: str, glance: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Validation images, their labels, and which of them, so many, are looked at between epochs."""
+    images, labels = load(name, "validation")
+    return images, labels, subset(labels, min(glance, len(labels)), seed=0)
+
+
 def _check_name(name: str) -> None:
     if name not in DATASETS:
         raise ValueError(f"There is no data set {name!r}; there are {', '.join(DATASETS)}.")

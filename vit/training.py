@@ -45,13 +45,7 @@ def load_examples(config: TrainConfig) -> Examples:
     if config.train_images is not None and config.train_images < len(labels):
         chosen = data.subset(labels, config.train_images, seed=0)
         images, labels = images[chosen], labels[chosen]
-    return Examples(images, labels, *load_validation(config))
-
-
-def load_validation(config: TrainConfig) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Validation images, their labels, and which of them are looked at between epochs."""
-    images, labels = data.load(config.dataset, "validation")
-    return images, labels, data.subset(labels, min(config.validation_images, len(labels)), seed=0)
+    return Examples(images, labels, *data.load_validation(config.dataset, config.validation_images))
 
 
 def pick_device() -> str:

@@ -410,13 +410,19 @@ def main() -> int:
             make_if_new(folder, arguments)
         except (TypeError, ValueError) as error:
             parser.error(str(error))
+        except OSError as error:
+            parser.error(why(error))
     with runs.locked(folder) as held:
         if not held:
             print("Another worker is busy with this run.", file=sys.stderr)
             return 1
+        try:
+            worker = Worker(folder, arguments.heartbeat, progress=not arguments.heartbeat)
+        except runs.Unreadable as error:
+            print(error, file=sys.stderr)
+            return 1
         if not arguments.heartbeat:
             runs.write_control(folder, "run")
-        worker = Worker(folder, arguments.heartbeat, progress=not arguments.heartbeat)
         for name in (signal.SIGINT, signal.SIGTERM):
             signal.signal(name, lambda *_: setattr(worker, "asked_to_end", True))
         code = worker.work()

@@ -240,6 +240,32 @@ def test_who_looks_at_another_visitor_s_run_does_not_stop_it_by_starting_their_o
     assert all(runs.read_control(run.folder) == "run" for run in runs.pair(theirs))
 
 
+@pytest.mark.parametrize("refused", [0, 1])
+def test_a_start_that_is_refused_leaves_no_folders_and_the_last_run_goes_on(small, open_app, monkeypatch, refused):
+    monkeypatch.setitem(TRAINING_PRESETS, "quick", replace(CONFIG, epochs=1_000))
+    visitor = open_app("train")
+    visitor.button(key="train_start").click().run()
+    ours = visitor.session_state.train_pair
+    resume, resumed = folder.resume, []
+
+    def refuse(run_id, *arguments):
+        resumed.append(run_id)
+        if len(resumed) > refused:
+            raise runs.RunError("8 pairs wait for their turn already.")
+        resume(run_id, *arguments)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(folder, "resume", refuse)
+        visitor.button(key="train_start").click().run()
+    assert "8 pairs wait for their turn already." in words(visitor)
+    assert visitor.session_state.train_pair == ours
+    assert {run.pair for run in runs.list_runs()} == {ours}
+    assert {run.state for run in runs.pair(ours)} <= {"queued", "running"}
+    visitor.button(key="train_start").click().run()
+    assert visitor.session_state.train_pair != ours
+    assert {run.state for run in runs.pair(ours)} <= {"stopping", "stopped"}
+
+
 def test_runs_of_a_server_that_is_gone_are_interrupted_and_resumed_with_one_click(small, open_app):
     pair = runs.create_twins(CONFIG, "quick")
     for run in runs.pair(pair):
@@ -394,6 +420,17 @@ def test_a_folder_that_cannot_be_read_is_a_line_that_says_so_and_can_be_deleted(
     assert not visitor.exception
     assert not (root / "strange").exists()
     assert {run.pair for run in runs.list_runs()} == {good}
+
+
+def test_the_table_looks_into_each_folder_once(small, open_app, root, monkeypatch):
+    twins_that_ended()
+    (root / "strange").mkdir()
+    (root / "strange" / "config.json").write_text("[]")
+    looked, read_run = [], folder.read_run
+    monkeypatch.setattr(folder, "read_run", lambda path: looked.append(path.name) or read_run(path))
+    entries = table.all_entries()
+    assert [bool(entry.runs) for entry in entries] == [True, False]
+    assert len(looked) == len(set(looked)) == 3
 
 
 # Damage, and words from outside

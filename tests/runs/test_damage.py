@@ -4,6 +4,7 @@ import errno
 import json
 import shutil
 from dataclasses import asdict
+from pathlib import Path
 
 import pytest
 
@@ -82,6 +83,24 @@ def test_what_cannot_be_read_can_be_deleted(root):
         runs.delete(damaged.name)
         assert runs.unreadable() == []
         assert not damaged.exists()
+
+
+def test_a_folder_that_may_not_be_looked_into_takes_nothing_from_the_others(root, monkeypatch):
+    good, shut = (runs.create(CONFIG, pair_id=name) for name in ("good", "shut"))
+
+    def refuse(original):
+        def look(path, *arguments, **options):
+            if path.parent == shut:
+                raise PermissionError(errno.EACCES, "Permission denied", str(path))
+            return original(path, *arguments, **options)
+        return look
+
+    for name in ("stat", "open"):
+        monkeypatch.setattr(Path, name, refuse(getattr(Path, name)))
+    assert [run.id for run in runs.list_runs()] == [good.name]
+    assert [name for name, _ in runs.unreadable()] == [shut.name]
+    assert runs.waiting() == []
+    assert runs.busy() == set()
 
 
 def wrong_statuses():

@@ -44,6 +44,14 @@ def test_a_checkpoint_path_is_only_given_for_a_file_that_is_there(root):
             runs.checkpoint_path(run.id, stem)
 
 
+@pytest.mark.parametrize("pair", ["My_Run", "", "[x](y)", "x" * 999])
+def test_a_run_with_another_name_than_its_pair_is_found_by_its_own(root, pair):
+    folder = runs.create(CONFIG, pair_id="new").rename(root / "my-run")
+    (folder / "config.json").write_text((folder / "config.json").read_text().replace('"new"', f'"{pair}"'))
+    assert runs.get("my-run").pair == "my-run"
+    assert [run.id for run in runs.pair("my-run")] == ["my-run"]
+
+
 def test_the_list_passes_over_what_is_no_run(root):
     good = runs.create(CONFIG)
     (root / "not-a-run").mkdir()

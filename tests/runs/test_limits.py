@@ -1,5 +1,6 @@
 """How much may be trained: what is refused, in words, and what the formulas for memory and disk are worth."""
 
+import contextlib
 import os
 import re
 from dataclasses import replace
@@ -85,10 +86,36 @@ def test_more_than_can_be_is_refused_in_words(change, sentence):
 
 
 def test_what_the_machine_cannot_hold_is_not_started(monkeypatch):
+    monkeypatch.setenv("PATCHWISE_WORKERS", "2")
     monkeypatch.setattr(limits, "_machine_memory", lambda: 0.7e9)
-    with pytest.raises(runs.RunError, match=r"this machine has 0\.7 GB"):
+    with pytest.raises(runs.RunError, match=r"this machine has 0\.7 GB\. A smaller"):
         runs.create_twins(CONFIG)
     assert runs.list_runs() == []
+
+
+@pytest.mark.parametrize(("limit", "fits"), [("700000000\n", False), ("8000000000\n", True), ("max\n", True)])
+def test_a_container_has_the_memory_that_it_may_take(root, monkeypatch, limit, fits):
+    monkeypatch.setenv("PATCHWISE_WORKERS", "2")
+    monkeypatch.setattr(limits, "_machine_memory", lambda: 8e9)
+    monkeypatch.setattr(limits, "CONTAINER_LIMIT", root / "memory.max")
+    limits.check_memory(2 * CONFIG.memory)  # there is no container
+    (root / "memory.max").write_text(limit)
+    with contextlib.nullcontext() if fits else pytest.raises(runs.RunError, match=r"this machine has 0\.7 GB"):
+        limits.check_memory(2 * CONFIG.memory)
+
+
+@pytest.mark.parametrize(("workers", "share"), [(1, None), (2, None), (3, "5.3"), (8, "2.0")])
+def test_pairs_that_may_train_at_once_share_the_memory(monkeypatch, workers, share):
+    monkeypatch.setenv("PATCHWISE_WORKERS", str(workers))
+    monkeypatch.setattr(limits, "_machine_memory", lambda: 8e9)
+    monkeypatch.setattr(limits, "_container_memory", lambda: float("inf"))
+    if share is None:
+        limits.check_memory(7.9e9)
+    else:
+        told = rf"8\.0 GB, {re.escape(share)} GB for each pair if {workers} runs train at once\. A smaller"
+        limits.check_memory(1e9 * float(share) - 1e8)
+        with pytest.raises(runs.RunError, match=told):
+            limits.check_memory(1e9 * float(share) + 1e8)
 
 
 # The disk

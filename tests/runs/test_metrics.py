@@ -113,6 +113,7 @@ def test_a_batch_comes_back_and_no_cut_of_it_ends_in_an_error(tmp_path, shape):
 @pytest.mark.parametrize("change", [
     {"step": "a"}, {"images": np.zeros((4, 28, 28))}, {"images": np.zeros(4, np.uint8)},
     {"mirrored": np.zeros(3, bool)}, {"mirrored": np.zeros(4)}, {"images": np.zeros((0, 28, 28), np.uint8)},
+    {"images": np.zeros((4, 28, 28, 2), np.uint8)},
 ])
 def test_what_is_no_batch_is_none(tmp_path, change):
     good = {"step": 1, "images": np.zeros((4, 28, 28), np.uint8), "mirrored": np.zeros(4, bool)}

@@ -1,5 +1,6 @@
 """The dispatcher with stand-ins for workers: whose turn it is, and that nothing in the folder ends its thread."""
 
+import errno
 import json
 import os
 import threading
@@ -7,10 +8,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.runs.conftest import CONFIG, wait_for
+from tests.support.runs import wait_for
 from vit import runs
+from vit.config import TrainConfig, ViTConfig
+from vit.runs import folder as folders
 from vit.runs import queue
 from vit.runs.state import UNREADABLE
+
+CONFIG = TrainConfig(model=ViTConfig(patch_size=14, width=8, depth=1, heads=2), train_images=200, epochs=2)
 
 
 class StandIn:
@@ -105,6 +110,52 @@ def test_a_worker_that_is_killed_before_it_began_fails_its_run(server, spawned):
     assert "SIGKILL" in runs.get(folder.name).reason
     looks(server)
     assert len(spawned) == 1
+
+
+def test_a_worker_that_dies_early_tells_its_last_words(tmp_path):
+    (tmp_path / "worker.log").write_text("Traceback\n  ...\nMemoryError: no room for the images\n")
+    assert queue.how_it_ended(1, tmp_path) == (
+        "Its worker ended with an error: MemoryError: no room for the images"
+    )
+
+
+def test_a_signal_without_a_name_ends_its_run_and_no_other(server, spawned, monkeypatch):
+    monkeypatch.setenv("PATCHWISE_WORKERS", "1")
+    first, second = (runs.create(CONFIG, pair_id=name) for name in ("first", "second"))
+    server.start(first.name, second.name)
+    wait_for(lambda: spawned)
+    spawned[0].returncode = -35
+    wait_for(lambda: taken(spawned) == [first.name, second.name])
+    assert "killed (signal 35)" in runs.get(first.name).reason
+
+
+@pytest.mark.parametrize("config", ["whole", "damaged"])
+def test_a_folder_that_cannot_be_written_is_told_and_holds_nobody_up(server, spawned, monkeypatch, capsys, config):
+    monkeypatch.setenv("PATCHWISE_WORKERS", "1")
+    shut, sound = (runs.create(CONFIG, pair_id=name) for name in ("shut", "sound"))
+    write = folders.write_atomically
+
+    def refuse(path, content):
+        if path.parent == shut and b"failed" in content:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        write(path, content)
+
+    if config == "damaged":
+        (shut / "config.json").write_text("[]")
+    with monkeypatch.context() as patched:
+        patched.setattr(folders, "write_atomically", refuse)
+        server.start(shut.name, sound.name)
+        if config == "whole":
+            wait_for(lambda: taken(spawned) == [shut.name])
+            spawned[0].returncode = 1
+        wait_for(lambda: sound.name in taken(spawned))
+        looks(server)
+        assert taken(spawned)[-1] == sound.name  # the other was not tried again
+        assert server.problem == ""
+        assert server.troubles == {shut.name: "The server cannot go on with it. The server may not write status.json."}
+        assert capsys.readouterr().err.count(shut.name) == 1
+    server.start(shut.name)
+    assert server.troubles == {}
 
 
 def test_a_run_that_is_resumed_as_its_worker_dies_is_started_again(server, spawned):

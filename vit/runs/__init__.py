@@ -1,11 +1,8 @@
 """Training runs: their folders, the state they are in, the queue they wait in, what they tell, and how many may be."""
 
 from vit.runs.folder import (
-    PROJECT,
-    RUN_ID,
     SERVER_GONE_AFTER,
     Run,
-    Status,
     Unreadable,
     busy,
     checkpoint_path,
@@ -13,6 +10,7 @@ from vit.runs.folder import (
     create_twins,
     delete,
     disk_used,
+    everything,
     fingerprint,
     folder_of,
     get,
@@ -20,7 +18,6 @@ from vit.runs.folder import (
     is_locked,
     list_runs,
     locked,
-    new_pair_id,
     pair,
     pause,
     place_in_queue,
@@ -29,7 +26,6 @@ from vit.runs.folder import (
     read_status,
     resume,
     root,
-    server_alive,
     stop,
     unreadable,
     waiting,
@@ -38,13 +34,12 @@ from vit.runs.folder import (
 )
 from vit.runs.limits import RunError, disk_limit, fair_threads, max_waiting, max_workers
 from vit.runs.metrics import Feed, ShownBatch, feed, last_verdict, read_batch, write_batch
-from vit.runs.state import ACTIVE, RESUMABLE, STATES
+from vit.runs.state import ACTIVE
 
 __all__ = [
-    "ACTIVE", "PROJECT", "RESUMABLE", "RUN_ID", "SERVER_GONE_AFTER", "STATES", "Feed", "Run", "RunError", "ShownBatch",
-    "Status", "Unreadable", "busy", "checkpoint_path", "create", "create_twins", "delete",
-    "disk_limit", "disk_used", "fair_threads", "feed", "fingerprint", "folder_of", "get", "heartbeat_of", "is_locked",
-    "last_verdict", "list_runs", "locked", "max_waiting", "max_workers", "new_pair_id", "pair", "pause",
-    "place_in_queue", "read_batch", "read_control", "read_run", "read_status", "resume", "root", "server_alive",
-    "stop", "unreadable", "waiting", "write_batch", "write_control", "write_status",
+    "ACTIVE", "SERVER_GONE_AFTER", "Feed", "Run", "RunError", "ShownBatch", "Unreadable", "busy", "checkpoint_path",
+    "create", "create_twins", "delete", "disk_limit", "disk_used", "everything", "fair_threads", "feed", "fingerprint",
+    "folder_of", "get", "heartbeat_of", "is_locked", "last_verdict", "list_runs", "locked", "max_waiting",
+    "max_workers", "pair", "pause", "place_in_queue", "read_batch", "read_control", "read_run", "read_status", "resume",
+    "root", "stop", "unreadable", "waiting", "write_batch", "write_control", "write_status",
 ]

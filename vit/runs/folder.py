@@ -28,6 +28,7 @@ PROJECT = Path(__file__).parent.parent.parent
 RUN_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
 CHECKPOINT = re.compile(r"epoch-\d{4}")
 SERVER_GONE_AFTER = 10  # seconds without a heartbeat
+MOST_THREADS = 1024
 END_OF_TIME = 253_402_300_799  # the last second of the year 9999: calendars go no further
 
 
@@ -51,7 +52,7 @@ class Run:
 
     id: str
     folder: Path
-    pair: str  # what twins have in common
+    pair: str  # what the names of twins have in common
     preset: str
     created: float
     threads: int
@@ -113,15 +114,16 @@ def get(run_id: str) -> Run:
 
 def list_runs() -> list[Run]:
     """All runs that can be read, newest first."""
-    return _everything()[0]
+    return everything()[0]
 
 
 def unreadable() -> list[tuple[str, str]]:
     """Folders that hold no run that can be shown, by name, each with a sentence that says why."""
-    return _everything()[1]
+    return everything()[1]
 
 
-def _everything() -> tuple[list[Run], list[tuple[str, str]]]:
+def everything() -> tuple[list[Run], list[tuple[str, str]]]:
+    """The runs that can be read and the folders that cannot, in one look."""
     found, damaged = [], []
     for folder in _folders():
         try:
@@ -142,7 +144,14 @@ def _folders(beginning: str = "") -> list[Path]:
     except OSError:
         return []
     folders = [root() / name for name in names if RUN_ID.fullmatch(name)]
-    return [folder for folder in folders if any((folder / file).exists() for file in ("config.json", "status.json"))]
+    return [folder for folder in folders if any(_is_there(folder / file) for file in ("config.json", "status.json"))]
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # it may not even be looked for: reading it will tell
+        return True
 
 
 def pair(pair_id: str) -> list[Run]:
@@ -172,12 +181,14 @@ def read_run(folder: Path) -> Run:
         raise Unreadable(f"Its config.json does not tell its {error.args[0]}.") from error
     except (ValueError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
         raise Unreadable(f"Its config.json cannot be used: {error}") from error
-    _check("pair", pair_id, isinstance(pair_id, str) and RUN_ID.fullmatch(pair_id) is not None)
+    _check("pair", pair_id, isinstance(pair_id, str))
     _check("preset", preset, isinstance(preset, str))
     _check("created", created, _is_number(created) and 0 <= created <= END_OF_TIME)
-    _check("threads", threads, isinstance(threads, int) and not isinstance(threads, bool) and 1 <= threads <= 1024)
+    _check("threads", threads, isinstance(threads, int) and not isinstance(threads, bool)
+           and 1 <= threads <= MOST_THREADS)
     status = read_status(folder)
-    return Run(folder.name, folder, pair_id, preset, float(created), threads, config,
+    in_common = pair_id if pair_id and folder.name.startswith(pair_id) else folder.name  # it may have been renamed
+    return Run(folder.name, folder, in_common, preset, float(created), threads, config,
                status.state, status.reason, status.since)
 
 
@@ -198,8 +209,11 @@ def create(config: TrainConfig, preset: str = "", pair_id: str = "", folder: Pat
     """A new run folder, waiting to be resumed for the first time: a whole one, or none."""
     pair_id = pair_id or new_pair_id()
     folder = folder or root() / f"{pair_id}-{'flips' if config.flips else 'plain'}"
+    threads = threads or limits.fair_threads()
+    if not 1 <= threads <= MOST_THREADS:
+        raise ValueError(f"A run has 1 to {MOST_THREADS} threads, not {threads}.")
     recorded = {"train": asdict(config), "preset": preset, "pair": pair_id, "created": time.time(),
-                "threads": threads or limits.fair_threads()}
+                "threads": threads}
     was_there = folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 MB = 1_000_000
+CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")  # of cgroup v2
 
 
 class RunError(Exception):
@@ -82,15 +83,25 @@ def check_disk(root: Path, needed: float) -> None:
 
 
 def check_memory(needed: float) -> None:
-    """Refuse twins that this machine cannot hold."""
-    there_is = _machine_memory()
-    if needed > there_is:
+    """Refuse twins that would not fit beside as many others as may train at once."""
+    there_is = min(_machine_memory(), _container_memory())
+    share = there_is / max(1, max_workers() / 2)
+    if needed > share:
+        alone = share == there_is
+        others = "" if alone else f", {share / 1e9:,.1f} GB for each pair if {max_workers()} runs train at once"
         raise RunError(f"Both twins together would take about {needed / 1e9:,.1f} GB of memory, and this machine has "
-                       f"{there_is / 1e9:,.1f} GB. A smaller width, depth, MLP or batch size would do.")
+                       f"{there_is / 1e9:,.1f} GB{others}. A smaller width, depth, MLP or batch size would do.")
 
 
 def _machine_memory() -> float:
     try:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, OSError, ValueError):  # not every system tells
+        return float("inf")
+
+
+def _container_memory() -> float:
+    try:
+        return float(CONTAINER_LIMIT.read_text())
+    except (OSError, ValueError):  # there is no container, or it has no limit: "max"
         return float("inf")

@@ -2,8 +2,6 @@
 
 import io
 import os
-import zipfile
-import zlib
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -65,7 +63,7 @@ def last_verdict(folder: Path, tail: int = 65_536) -> Validation | None:
 
 @dataclass(frozen=True)
 class ShownBatch:
-    """Images that a run learned from, as it saw them: uint8 (n, H, W) or (n, H, W, C)."""
+    """Images that a run learned from, as it saw them: uint8 (n, H, W) or (n, H, W, 3)."""
 
     step: int
     images: np.ndarray
@@ -85,8 +83,9 @@ def read_batch(folder: Path) -> ShownBatch | None:
     try:
         with np.load(folder / "batch.npz") as content:
             batch = ShownBatch(int(content["step"]), content["images"], content["mirrored"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error):
+    except Exception:  # of a damaged file numpy and zip say so in exceptions of many kinds
         return None
-    pictures = batch.images.dtype == np.uint8 and batch.images.ndim in (3, 4) and batch.images.size > 0
+    grey_or_colour = batch.images.ndim == 3 or (batch.images.ndim == 4 and batch.images.shape[-1] == 3)
+    pictures = batch.images.dtype == np.uint8 and grey_or_colour and batch.images.size > 0
     marks = batch.mirrored.dtype == bool and batch.mirrored.shape == batch.images.shape[:1]
     return batch if pictures and marks else None

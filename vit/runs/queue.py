@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -54,6 +55,7 @@ class Dispatcher:
         self.children: dict[str, subprocess.Popen[bytes]] = {}
         self.warm: list[WorkerProcess] = []
         self.problem = ""  # why no run can be started now, as a sentence; empty if all is well
+        self.troubles: dict[str, str] = {}  # runs that are left alone until somebody resumes them, and why
         self.heartbeat = runs.heartbeat_of(self.server)
         self._given: dict[str, float] = {}  # since when the run of a child had waited
         self._look_at_all = 0.0
@@ -99,6 +101,7 @@ class Dispatcher:
                 raise
             except OSError as error:
                 raise limits.RunError(f"The run could not be started. {why(error)}") from error
+        self.troubles.pop(run_id, None)
         self._look_at_all = 0.0
         self._wake.set()
 
@@ -123,7 +126,7 @@ class Dispatcher:
         except Exception as error:  # nothing may end the thread that all runs wait for
             problem = f"No run can be started at the moment: {error or type(error).__name__}"
         if problem != self.problem:
-            print(problem or "Runs can be started again.", file=sys.stderr, flush=True)
+            tell_the_host(problem or "Runs can be started again.")
         self.problem = problem
 
     def _beat(self) -> None:
@@ -138,35 +141,57 @@ class Dispatcher:
         for run_id, child in list(self.children.items()):
             if child.poll() is None:
                 continue
-            folder = self.root / run_id
-            if child.returncode and folder.is_dir() and not runs.is_locked(folder):
-                status = runs.read_status(folder)
-                never_began = status.state == "queued" and status.since == self._given[run_id]
-                if status.state == "interrupted" or never_began:
-                    runs.write_status(folder, "failed", how_it_ended(child.returncode, folder))
-            del self.children[run_id], self._given[run_id]
+            del self.children[run_id]
+            given = self._given.pop(run_id)
             self._look_at_all = 0.0
+            with self._trouble_of(run_id):
+                self._tell_the_end(self.root / run_id, child.returncode, given)
+
+    def _tell_the_end(self, folder: Path, code: int, given: float) -> None:
+        if not code or not folder.is_dir() or runs.is_locked(folder):
+            return
+        status = runs.read_status(folder)
+        never_began = status.state == "queued" and status.since == given
+        if status.state == "interrupted" or never_began:
+            runs.write_status(folder, "failed", how_it_ended(code, folder))
 
     def _start_waiting(self) -> None:
         if time.monotonic() < self._look_at_all:
             return
         self._look_at_all = time.monotonic() + LOOK_AT_ALL_EVERY
         for since, run_id, server in runs.waiting():
-            if server != self.server or run_id in self.children:
+            if server != self.server or run_id in self.children or run_id in self.troubles:
                 continue
             self._look_at_all = 0.0  # somebody waits: look again soon
             if len(runs.busy() | self.children.keys()) >= limits.max_workers():
                 self._send_a_pausing_worker_away()
                 return
-            try:
-                run = runs.read_run(self.root / run_id)
-            except runs.Unreadable as error:
-                runs.write_status(self.root / run_id, "failed", str(error))
-                continue
-            except FileNotFoundError:
-                continue
-            self.children[run_id] = self._give_to_a_worker(run)
-            self._given[run_id] = since
+            run = None
+            with self._trouble_of(run_id):
+                run = self._read_or_fail(self.root / run_id)
+            if run:
+                self.children[run_id] = self._give_to_a_worker(run)
+                self._given[run_id] = since
+
+    def _read_or_fail(self, folder: Path) -> runs.Run | None:
+        try:
+            return runs.read_run(folder)
+        except runs.Unreadable as error:
+            runs.write_status(folder, "failed", str(error))
+        except FileNotFoundError:  # deleted meanwhile
+            pass
+        return None
+
+    @contextlib.contextmanager
+    def _trouble_of(self, run_id: str) -> Iterator[None]:
+        """What goes wrong with one run is told, and holds no other up. It would go wrong again at each look: it is left
+        alone until somebody resumes it."""
+        try:
+            yield
+        except Exception as error:
+            reason = why(error) if isinstance(error, OSError) else str(error) or type(error).__name__
+            self.troubles[run_id] = f"The server cannot go on with it. {reason}"
+            tell_the_host(f"Run {run_id}: {self.troubles[run_id]}")
 
     def _give_to_a_worker(self, run: runs.Run) -> subprocess.Popen[bytes]:
         waiting = [worker for worker in self.warm if worker.waits]
@@ -208,7 +233,7 @@ def spawn(threads: int, heartbeat: Path) -> WorkerProcess:
 
 def how_it_ended(code: int, folder: Path) -> str:
     if code < 0:
-        name = signal.Signals(-code).name
+        name = name_of_signal(-code)
         hint = ", perhaps because memory ran out" if name == "SIGKILL" else ""
         return f"Its worker was killed ({name}{hint}). It can go on from where it last saved."
     try:
@@ -216,6 +241,18 @@ def how_it_ended(code: int, folder: Path) -> str:
     except (OSError, IndexError):
         last_words = "no word"
     return f"Its worker ended with an error: {last_words}"
+
+
+def name_of_signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # there are more than have a name
+        return f"signal {number}"
+
+
+def tell_the_host(words: str) -> None:
+    with contextlib.suppress(OSError, ValueError):  # nobody has to listen
+        print(words, file=sys.stderr, flush=True)
 
 
 def _forget_old_servers(folder: Path) -> None:

@@ -2,9 +2,7 @@
 
 import random
 from dataclasses import replace
-from typing import NamedTuple
 
-import numpy as np
 import streamlit as st
 
 from vit import compare, runs
@@ -121,7 +119,7 @@ def headline(twins: Twins, judged: Judged | None) -> None:
 
 def progress(twins: Twins) -> None:
     for run, reports in zip(twins.runs, twins.reports, strict=True):
-        steps = run.config.epochs * -(-run.config.images_per_epoch // run.config.batch_size)
+        steps = run.config.steps
         pace = compare.pace(reports, steps)
         show(training.progress(run.config.flips, in_words(run, reports, pace), pace.step / steps if pace else 0.0))
 
@@ -141,8 +139,8 @@ def in_words(run: Run, reports: list[Report], pace: compare.Pace | None) -> list
         words += [f"{pace.images_per_second:,.0f} images/s", f"{duration(pace.seconds_left)} left"]
     elif pace:
         words.append(f"trained for {duration(pace.seconds)}")
-    if run.reason:
-        words.append(run.reason)
+    if reason := dispatcher().troubles.get(run.id, run.reason):
+        words.append(reason)
     return words + [note.message for note in of_kind(reports, Note)[-1:]]
 
 
@@ -166,10 +164,11 @@ def curves(twins: Twins) -> None:
 
 
 def per_class(twins: Twins, judged: Judged | None) -> None:
-    thing = "digit" if twins.config.dataset == "mnist" else "class"
-    st.markdown(f"**Who pays?** Accuracy per {thing}, and below it the change that flips bring")
+    dataset = DATASETS[twins.config.dataset]
+    kind = dataset.thing if dataset.thing != "image" else "class"
+    st.markdown(f"**Who pays?** Accuracy per {kind}, and below it the change that flips bring")
     if judged:
-        show(training.class_bars(judged.verdicts, DATASETS[twins.config.dataset].classes), "train_classes")
+        show(training.class_bars(judged.verdicts, dataset.classes), "train_classes")
     else:
         st.caption("Waiting for the first validation of both twins.")
 
@@ -190,37 +189,20 @@ def mixed_up(twins: Twins, judged: Judged) -> None:
 # What they learn from
 
 
-class LastBatch(NamedTuple):
-    images: np.ndarray
-    mirrored: np.ndarray
-    step: int
-
-
-def last_batch(run: Run) -> LastBatch | None:
-    """What the run learned from last; None if it has shown nothing, or nothing whole."""
-    try:
-        with np.load(run.folder / "batch.npz") as content:
-            found = LastBatch(content["images"], content["mirrored"], int(content["step"]))
-    except Exception:  # of a damaged file numpy and zip say so in exceptions of many kinds
-        return None
-    images, mirrored, _ = found
-    grey_or_colour = images.ndim == 3 or (images.ndim == 4 and images.shape[-1] == 3)
-    whole = images.dtype == np.uint8 and mirrored.dtype == bool and mirrored.shape == images.shape[:1]
-    return found if whole and grey_or_colour and images.size else None
-
-
 def batch(twins: Twins) -> None:
     run = twins.runs[-1]
     st.markdown("**The batch it learns from right now**" if run.state == "running"
                 else "**The batch it learned from last**")
-    found = last_batch(run)
+    found = runs.read_batch(run.folder)
     if found is None:
         st.caption("Nothing to see yet.")
         return
-    images, mirrored, step = found
-    show(training.batch(images, mirrored, step), "train_batch")
-    of_all = f" {len(images)} of {run.config.batch_size} images," if len(images) < run.config.batch_size else ""
+    show(training.batch(found.images, found.mirrored, found.step), "train_batch")
+    if not twins.complete:
+        st.caption(f"Step {found.step:,}.")
+        return
+    shown, of = len(found.images), run.config.batch_size
     st.caption(
-        f"Step {step:,}, {NAMES[run.config.flips]}:{of_all} orange frames mark the {mirrored.sum()} mirrored ones. "
-        "The other twin gets the same images as they are." if twins.complete else f"Step {step:,}."
+        f"Step {found.step:,}, {NAMES[run.config.flips]}:{f' {shown} of {of} images,' if shown < of else ''} orange "
+        f"frames mark the {found.mirrored.sum()} mirrored ones. The other twin gets the same images as they are."
     )

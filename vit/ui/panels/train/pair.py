@@ -1,5 +1,6 @@
 """The twins that a visitor looks at: which they are, how they stand now, and what can be asked of them."""
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -85,26 +86,26 @@ def look_at(pair_id: str | None) -> None:
 
 def fault() -> str:
     """Why nothing can be trained here now, as a sentence; nothing if all is well."""
-    try:
-        found = dispatcher()
-        found.expect_a_start()
-    except OSError as error:
-        return f"The folder of runs cannot be used: {error.strerror or 'the system refuses it'}."
+    found = dispatcher()
+    found.expect_a_start()
     return found.problem
 
 
 def start(config: TrainConfig, preset: str) -> None:
     """New twins for this visitor; their own last ones stop if they still train, those of others go on."""
-    before = st.session_state.get("train_started")
+    twins: list[Run] = []
     try:
         pair_id = runs.create_twins(config, preset)
-        for run in runs.pair(before) if before else []:
-            if run.state in MOVING:
-                runs.stop(run.id)
-        dispatcher().start(*(run.id for run in runs.pair(pair_id)))
+        twins = runs.pair(pair_id)
+        dispatcher().start(*(run.id for run in twins))
     except (runs.RunError, OSError) as error:
+        for run in twins:
+            with contextlib.suppress(runs.RunError, OSError):
+                runs.delete(run.id, even_if_active=True)
         refuse(error)
         return
+    before = st.session_state.get("train_started")
+    attempt(runs.stop, *(run.id for run in (runs.pair(before) if before else []) if run.state in MOVING))
     st.session_state.train_pair = st.session_state.train_started = pair_id
 
 
@@ -154,13 +155,7 @@ def validation_images(config: TrainConfig, count: int) -> tuple[np.ndarray, np.n
     if data.needs_download(config.dataset):
         return None
     try:
-        images, labels, glance = _validation(config.dataset, config.validation_images)
+        images, labels, glance = data.load_validation(config.dataset, config.validation_images)
     except (data.DataUnavailable, OSError):
         return None
     return (images, labels) if count == len(labels) else (images[glance], labels[glance])
-
-
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _validation(dataset: str, looked_at: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    images, labels = data.load(dataset, "validation")
-    return images, labels, data.subset(labels, min(looked_at, len(labels)), seed=0)

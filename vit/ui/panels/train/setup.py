@@ -49,7 +49,6 @@ EFFECTS = {
     "mlp_ratio": "how wide each block's MLP is",
     "dropout": "how many values are silenced at random while training",
 }
-MOST_IMAGES = 16  # of a step that is tried; more make no other speed
 INITIALISATION_NAMES = {
     "trunc-normal": "truncated normal, σ = 0.02", "pytorch": "PyTorch's own",
     "pytorch-randn": "PyTorch's own, CLS and positions from N(0, 1)",
@@ -143,6 +142,8 @@ def say_what_changes(config: TrainConfig, preset: TrainConfig) -> None:
 
 
 def estimate(config: TrainConfig) -> str:
+    from vit.speed import MOST_IMAGES  # a step with more would have no other speed
+
     images = config.images_per_epoch
     what = f"{config.model.parameters:,} weights, {config.epochs} epochs of {images:,} images"
     speed = speed_of(TrainConfig(

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,7 @@ class Entry:
     def training(self) -> bool:
         return any(run.active for run in self.runs)
 
-    @property
+    @cached_property
     def size(self) -> int:
         folders: list[Path] = [run.folder for run in self.runs] or [runs.root() / self.name]
         return sum(map(runs.disk_used, folders))
@@ -76,11 +76,12 @@ def table() -> None:
 
 def all_entries() -> list[Entry]:
     """Newest first, and then what cannot be read."""
+    found, unreadable = runs.everything()
     pairs: dict[str, list[Run]] = {}
-    for run in runs.list_runs():
+    for run in found:
         pairs.setdefault(run.pair, []).append(run)
     readable = [Entry(name, sorted(twins, key=lambda run: run.config.flips)) for name, twins in pairs.items()]
-    return readable + [Entry(name, fault=sentence) for name, sentence in runs.unreadable()]
+    return readable + [Entry(name, fault=sentence) for name, sentence in unreadable]
 
 
 def row(entry: Entry, before: Entry | None) -> dict[str, Any]:

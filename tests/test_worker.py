@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.runs.conftest import wait_for
+from tests.support.runs import wait_for
 from vit import checkpoints, runs, worker
 from vit.config import TrainConfig, ViTConfig
 from vit.data import DataUnavailable
@@ -20,7 +20,7 @@ from vit.reports import Validation
 from vit.runs import queue
 from vit.training import load_examples
 
-PROJECT = Path(__file__).parent.parent.parent
+PROJECT = Path(__file__).parent.parent
 CONFIG = TrainConfig(
     model=ViTConfig(patch_size=14, width=8, depth=1, heads=2), train_images=1600, epochs=3, batch_size=16,
     validate_every=50, validation_images=100, report_every=5,
@@ -167,13 +167,6 @@ def test_a_damaged_config_fails_its_run_and_holds_nobody_up(server):
     wait_for(lambda: state_of(sound) == "running")
 
 
-def test_a_worker_that_dies_early_tells_its_last_words(tmp_path):
-    (tmp_path / "worker.log").write_text("Traceback\n  ...\nMemoryError: no room for the images\n")
-    assert queue.how_it_ended(1, tmp_path) == (
-        "Its worker ended with an error: MemoryError: no room for the images"
-    )
-
-
 def test_on_the_command_line_ctrl_c_leaves_a_resumable_run(root):
     folder = root / "long"
     command = [sys.executable, "-m", "vit.worker", str(folder), "--threads", "1"]
@@ -188,6 +181,36 @@ def test_on_the_command_line_ctrl_c_leaves_a_resumable_run(root):
     assert "Done. Epochs done: all 2." in second.stdout
     assert "images/s" in second.stdout
     assert steps_of(folder)[-1] == 40
+
+
+def on_the_command_line(*arguments):
+    command = [sys.executable, "-m", "vit.worker", *map(str, arguments)]
+    return subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=180)
+
+
+@pytest.mark.parametrize("name", ["My_Run", "Über run.2", "x" * 200])
+def test_on_the_command_line_a_folder_may_have_any_name(root, name):
+    little = ["train_images=32", "batch_size=16", "epochs=1", "validation_images=10"]
+    ended = on_the_command_line(root / "elsewhere" / name, "--preset", "quick", "--threads", 1, "--set", *little)
+    assert "Done. Epochs done: all 1." in ended.stdout
+    assert runs.read_run(root / "elsewhere" / name).pair == name
+
+
+def test_the_command_line_tells_in_a_sentence_what_it_cannot_do(root):
+    (root / "damaged").mkdir()
+    (root / "damaged" / "config.json").write_text("[]")
+    (root / "file").touch()
+    for arguments, sentence in (
+        ([root / "damaged"], "Its config.json cannot be used"),
+        ([root / "new"], "holds no run; make one with --preset"),
+        ([root / "new", "--preset", "quick", "--threads", 5000], "A run has 1 to 1024 threads, not 5000."),
+        ([root / "file" / "new", "--preset", "quick"], "not a directory"),
+    ):
+        told = on_the_command_line(*arguments)
+        assert told.returncode != 0
+        assert sentence in told.stderr
+        assert "Traceback" not in told.stderr
+    assert not (root / "new").exists()
 
 
 def test_a_full_disk_ends_in_a_clear_status_and_nothing_is_lost(root, monkeypatch):
