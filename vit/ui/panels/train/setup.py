@@ -53,6 +53,7 @@ MOST_IMAGES = 16  # of a step that is tried; more make no other speed
 INITIALISATION_NAMES = {
     "trunc-normal": "truncated normal, σ = 0.02", "pytorch": "PyTorch's own",
     "pytorch-randn": "PyTorch's own, CLS and positions from N(0, 1)",
+    "unit-normal": "N(0, 1)",
 }
 
 
