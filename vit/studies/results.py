@@ -167,8 +167,8 @@ def write(result: Result, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     content = {"format": FORMAT} | asdict(result)
     runs = content.pop("runs")
-    lines = ",\n ".join(json.dumps(run, ensure_ascii=False, separators=(",", ":")) for run in runs)
-    head = json.dumps(content, ensure_ascii=False, indent=1)
+    lines = ",\n ".join(json.dumps(run, ensure_ascii=False, separators=(",", ":"), allow_nan=False) for run in runs)
+    head = json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False)
     text = f'{head[:-2]},\n "runs": [{chr(10) + " " if runs else ""}{lines}]\n}}\n'  # a line for each run
     write_atomically(path, text.encode())
 

@@ -59,7 +59,7 @@ def visible_in_errors(n: int) -> float:
 
     limit, freedom = critical_t(n), n - 1
 
-    def lacking(effect: float) -> float:
-        return POWER - float(stats.nct.sf(limit, freedom, effect) + stats.nct.cdf(-limit, freedom, effect))
+    def lacking(effect: float) -> float:  # an effect that is taken for its opposite is not seen
+        return POWER - float(stats.nct.sf(limit, freedom, effect))
 
-    return float(optimize.brentq(lacking, 0.0, 10 * limit))
+    return float(optimize.brentq(lacking, 0.0, limit + 10))
