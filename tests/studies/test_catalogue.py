@@ -17,7 +17,7 @@ SEED_TEXTS = {"000_03ae29e2e3956238.txt", "001_afa67c7606a89c20.txt", "002_6b96f
 STUDIES = [study for study in CATALOGUE.values() if isinstance(study, Study)]
 COMPUTATIONS = [study for study in CATALOGUE.values() if isinstance(study, Computation)]
 MEASURES = {"accuracy", "gap", "training accuracy", "training accuracy of epoch 1", "training accuracy of epoch 2",
-            "log2 of seconds an epoch"}
+            "log2 of seconds an image"}
 READ = {"scores": {"variance of scores at the start", "variance of scores at the end"},
         "gradients": {"log10 of gradients, first block over last"},
         "attention": {"distance in the first block", "distance of the widest head in the first block"},

@@ -168,6 +168,9 @@ def verdict(step, accuracy, whole=False, seconds=0.0, trained=None):
 def test_measures_and_times_by_hand():
     reports = [verdict(0, 0.1), verdict(5, 0.5), verdict(10, 0.8, True, 30.0, 0.6),
                verdict(15, 0.92), verdict(20, 0.95, True, 40.0, 0.97), verdict(30, 0.94, True, 52.0, 0.99),
+               *(StepReport(step=step, epoch=step / 10, loss=1.0, accuracy=0.5, learning_rate=1.0,
+                            images_per_second=speed)
+                 for step, speed in ((5, 1.0), (15, 8.0), (20, 0.5), (25, 9.0))),
                End(step=30, reason="Done.", seconds=52.5)]
     found = running.measures(reports)
     assert found["accuracy"] == 94
@@ -179,7 +182,8 @@ def test_measures_and_times_by_hand():
     times = running.times(reports)
     assert times["seconds of the first epoch"] == 30
     assert times["seconds an epoch"] == 11
-    assert times["log2 of seconds an epoch"] == pytest.approx(3.4594, abs=1e-4)
+    assert times["seconds an image"] == 0.125
+    assert times["log2 of seconds an image"] == -3
 
 
 def test_a_run_that_never_gets_there_counts_with_all_its_epochs():

@@ -197,14 +197,17 @@ def measures(reports: list[Report]) -> dict[str, float]:
 
 
 def times(reports: list[Report]) -> dict[str, float]:
-    """In seconds: of all, of the first epoch with what had to be prepared, and of each that followed."""
+    """In seconds: of all, of the first epoch with what had to be prepared, of each that followed, of an image."""
     found = {"seconds": reports[-1].seconds}
     ends = [verdict.seconds for verdict in of_kind(reports, Validation) if verdict.whole]
     if len(ends) > 1:
         an_epoch = median(later - earlier for earlier, later in pairwise(ends))
-        found |= {"seconds of the first epoch": ends[0], "seconds an epoch": an_epoch,
-                  "log2 of seconds an epoch": math.log2(max(an_epoch, 1e-6))}
-    return {name: round(value, 4) for name, value in found.items()}
+        found |= {"seconds of the first epoch": ends[0], "seconds an epoch": an_epoch}
+    speeds = [report.images_per_second for report in of_kind(reports, StepReport) if report.epoch > 1]
+    if speeds:
+        an_image = 1 / max(median(speeds), 1e-6)  # of training alone, without validation
+        found |= {"seconds an image": an_image, "log2 of seconds an image": math.log2(an_image)}
+    return {name: round(value, DIGITS) for name, value in found.items()}
 
 
 def readings(study: Study, planned: Planned) -> dict[str, Reading]:
