@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from vit import checkpoints, data, training
+from vit import checkpoints, config, data, training
 from vit.config import TRAINING_PRESETS, TrainConfig, ViTConfig
 from vit.reports import End, StepReport, Validating, Validation, of_kind
 from vit.training import Diverged, Examples, Training, initial_model, load_examples, train
@@ -261,3 +261,62 @@ def test_presets_survive_json(preset):
 def test_a_config_that_cannot_work_says_what_would(change, words):
     with pytest.raises(ValueError, match=words):
         replace(CONFIG, **change)
+
+
+def mirrored_in(config, epoch):
+    """Which images a run mirrors in an epoch, by their number."""
+    training = Training(config, stand_in())
+    found = np.zeros(72, bool)
+    for batch in range(training.steps_per_epoch):
+        chosen, mirrored = training._draw(epoch, batch)
+        found[chosen] = mirrored
+    return found
+
+
+def test_alternating_flips_mirror_each_image_in_every_second_epoch():
+    first, second, third = (mirrored_in(replace(CONFIG, augmentation="alternating-flips"), n) for n in range(3))
+    assert 20 < first.sum() < 52
+    np.testing.assert_array_equal(second, ~first)
+    np.testing.assert_array_equal(third, first)
+    other = mirrored_in(replace(CONFIG, augmentation="alternating-flips", seed=1), 0)
+    assert (other != first).any()
+
+
+def test_flips_as_an_augmentation_are_the_flips_of_old():
+    assert reports(replace(CONFIG, augmentation="flips")) == reports(replace(CONFIG, flips=True))
+    assert not mirrored_in(CONFIG, 0).any()
+
+
+def test_who_asks_for_flips_twice_is_told():
+    with pytest.raises(ValueError, match="ask for flips, or for alternating-flips, not for both"):
+        replace(CONFIG, flips=True, augmentation="alternating-flips")
+    with pytest.raises(ValueError, match="augmentation must be one of none, flips"):
+        replace(CONFIG, augmentation="mixup")
+
+
+def test_every_augmentation_keeps_the_initial_weights_and_the_order_of_the_images():
+    runs = [Training(replace(CONFIG, augmentation=name), stand_in()) for name in config.AUGMENTATIONS]
+    orders = [run._draw(1, 2)[0].tolist() for run in runs]
+    assert all(order == orders[0] for order in orders)
+    assert len({run.take_step().loss for run in runs}) == len(runs)
+
+
+def test_small_shifts_and_turns_are_small_and_drawn():
+    generator = torch.Generator().manual_seed(0)
+    image = torch.zeros(200, 1, 28, 28)
+    image[..., 14, 14] = 1
+    moved = data.shift_and_turn(image, generator)
+    places = moved.flatten(1).argmax(1)
+    assert ((places // 28 - 14).abs() <= 3).all()
+    assert len(places.unique()) > 15
+    still = data.shift_and_turn(image, generator, pixels=0, degrees=0)
+    torch.testing.assert_close(still, image, rtol=0, atol=1e-5)
+    whole = data.shift_and_turn(image[:1], generator, pixels=0, degrees=10)
+    assert whole.sum() == pytest.approx(1, abs=0.3)
+
+
+def test_the_unit_normal_is_one():
+    model = initial_model(replace(CONFIG, model=ViTConfig(depth=2), initialisation="unit-normal"))
+    for name in ("blocks.1.expand.weight", "embedding.position_embeddings", "head.weight"):
+        assert model.get_parameter(name).std().item() == pytest.approx(1, abs=0.06)
+    assert not model.get_parameter("blocks.0.expand.bias").any()

@@ -15,6 +15,7 @@ from vit.config import ViTConfig
 from vit.details import Details
 from vit.files import whole_or_not
 from vit.model import VisionTransformer
+from vit.variants import NOT_OPENED, SmallCNN, build
 
 ASSETS = Path(__file__).parent.parent / "assets"
 DETAILS = "story"  # what files call it
@@ -25,14 +26,22 @@ class BadCheckpoint(ValueError):
     """Says in one sentence why a file cannot be loaded."""
 
 
-def save(model: VisionTransformer, path: Path, details: dict | None = None, half: bool = False) -> None:
+def save(model: VisionTransformer | SmallCNN, path: Path, details: dict | None = None, half: bool = False) -> None:
     """Write weights, shape and details (anything JSON can hold, such as how it was trained) to one file."""
     weights = {name: value.half() if half else value for name, value in model.state_dict().items()}
     write_tensors(path, weights, {"config": asdict(model.config), DETAILS: details or {}})
 
 
 def load(name_or_path: str | Path) -> VisionTransformer:
-    """The model in a file, or a shipped one by its name, ready to predict."""
+    """The transformer in a file, or a shipped one by its name, ready to predict and to be looked into."""
+    model = load_any(name_or_path)
+    if isinstance(model, SmallCNN):
+        raise BadCheckpoint(f"{resolve(name_or_path).name} cannot be opened here: {NOT_OPENED}")
+    return model
+
+
+def load_any(name_or_path: str | Path) -> VisionTransformer | SmallCNN:
+    """The model in a file, which may be the CNN that transformers are compared with."""
     path = resolve(name_or_path)
     weights, header = read_tensors(path)
     if "config" not in header:
@@ -47,7 +56,7 @@ def load(name_or_path: str | Path) -> VisionTransformer:
             f"{path.name} holds {held:,} numbers, but the model that it describes has {config.parameters:,}."
         )
     with torch.device("meta"):
-        model = VisionTransformer(config)
+        model = build(config)
     check_fit(path.name, {name: value.shape for name, value in model.state_dict().items()}, weights)
     model.load_state_dict({name: value.float() for name, value in weights.items()}, assign=True)
     return model.eval().requires_grad_(False)

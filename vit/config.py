@@ -1,10 +1,12 @@
 """The shape of a model and the settings of a run, as values that check themselves, and those that have a name here."""
 
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, isqrt
 
 from vit.datasets import DATASETS, VALIDATION_IMAGES
 
+VARIANTS = ("paper", "post-norm", "mean-pooling", "no-positions", "sine-positions", "no-scaling", "causal",
+            "causal-last", "no-residuals", "tanh-gelu", "pixels-0-1", "cnn")  # vit/variants.py has them
 LARGEST_WHOLE = 2**63 - 1  # that torch takes, for a seed or a size
 
 MOST_DEPTH, MOST_UNITS = 200, 16_384  # each block and each hidden unit has a place on the pages
@@ -23,6 +25,7 @@ class ViTConfig:
     heads: int = 16  # h
     mlp_ratio: float = 4.0
     dropout: float = 0.0
+    variant: str = "paper"  # what is different from the paper
 
     def __post_init__(self) -> None:
         for name in ("image_size", "patch_size", "channels", "classes", "width", "depth", "heads"):
@@ -50,6 +53,8 @@ class ViTConfig:
         if self.mlp_width > MOST_UNITS:
             raise ValueError(f"mlp_ratio must give the MLP at most {MOST_UNITS:,} units; {self.mlp_ratio!r} gives "
                              f"{self.mlp_width:,}.")
+        if self.variant not in VARIANTS:
+            raise ValueError(f"variant must be one of {', '.join(VARIANTS)}, not {self.variant!r}.")
         if not is_number(self.dropout) or not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must be at least 0 and below 1, not {self.dropout!r}.")
 
@@ -84,7 +89,28 @@ class ViTConfig:
 
     @property
     def parameters(self) -> int:
-        """How many numbers training has to find, by the closed form."""
+        """How many numbers the weights of the model are, by the closed form.
+
+        Variants keep the paper's, also where they leave some of them as they are; the CNN has about as many.
+        """
+        if self.variant == "cnn":
+            return self._cnn_parameters(self.cnn_width)
+        return self._paper_parameters
+
+    @property
+    def cnn_width(self) -> int:
+        """Filters of the CNN's first layer: the most with which it has no more weights than the paper's model."""
+        # 90 w² + b w + classes = the paper's number
+        b = 9 * self.channels + 7 + 4 * self.classes
+        root = isqrt(b * b + 4 * 90 * (self._paper_parameters - self.classes))
+        return max(1, (root - b) // (2 * 90))
+
+    def _cnn_parameters(self, w: int) -> int:
+        filters = 9 * self.channels * w + w + 9 * w * 2 * w + 2 * w + 9 * 2 * w * 4 * w + 4 * w
+        return filters + 4 * w * self.classes + self.classes
+
+    @property
+    def _paper_parameters(self) -> int:
         D, M = self.width, self.mlp_width
         embedding = self.patch_values * D + D + D + self.tokens * D  # E, its bias, CLS, positions
         attention = 4 * (D * D + D)  # W_q, W_k, W_v and the output projection
@@ -118,7 +144,8 @@ PRESETS: dict[str, ViTConfig] = {
 MOMENTS = {"adamw": 2, "rmsprop": 1}  # what each optimizer remembers of a weight
 OPTIMIZERS = tuple(MOMENTS)
 SCHEDULES = ("constant", "cosine", "plateau")
-INITIALISATIONS = ("trunc-normal", "pytorch", "pytorch-randn")
+INITIALISATIONS = ("trunc-normal", "pytorch", "pytorch-randn", "unit-normal")
+AUGMENTATIONS = ("none", "flips", "alternating-flips", "shifts-and-turns")
 MOST_EPOCHS = 1_000
 MOST_MEMORY = 8e9  # bytes, for one twin
 CHECKPOINTS_KEPT = 20  # of one run
@@ -137,6 +164,7 @@ class TrainConfig:
     dataset: str = "mnist"
     train_images: int | None = None  # None takes all that there are
     flips: bool = False  # mirror half of the training images, drawn anew in each epoch
+    augmentation: str = "none"  # what else is done to them; its "flips" is the same as the above
     seed: int = 0
     epochs: int = 10
     batch_size: int = 64
@@ -156,12 +184,16 @@ class TrainConfig:
     def __post_init__(self) -> None:
         self._check_numbers()
         for name, choices in (("dataset", tuple(DATASETS)), ("optimizer", OPTIMIZERS),
-                              ("schedule", SCHEDULES), ("initialisation", INITIALISATIONS)):
+                              ("schedule", SCHEDULES), ("initialisation", INITIALISATIONS),
+                              ("augmentation", AUGMENTATIONS)):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} must be one of {', '.join(choices)}, not {getattr(self, name)!r}.")
         for name in ("flips", "compile"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} must be true or false, not {getattr(self, name)!r}.")
+        if self.flips and self.augmentation != "none":
+            raise ValueError(f"flips and augmentation are two ways to say what is done to the images: "
+                             f"ask for flips, or for {self.augmentation}, not for both.")
         dataset = DATASETS[self.dataset]
         if (self.model.image_size, self.model.channels) != (dataset.image_size, dataset.channels):
             raise ValueError(

@@ -298,3 +298,22 @@ def draw_flips(n: int, generator: "torch.Generator") -> "torch.Tensor":
 def flip(images: "torch.Tensor", mirrored: "torch.Tensor") -> "torch.Tensor":
     """Each image (B, C, H, W) as it is, or as its mirror image where `mirrored` (B,) says so."""
     return images.flip(-1).where(mirrored.view(-1, 1, 1, 1), images)
+
+
+def shift_and_turn(images: "torch.Tensor", generator: "torch.Generator", pixels: float = 2.0,
+                   degrees: float = 10.0) -> "torch.Tensor":
+    """Each image (B, C, H, W) moved by up to so many pixels and turned by up to so many degrees, as drawn.
+
+    What comes in at the rim repeats the rim.
+    """
+    import torch
+    import torch.nn.functional as F
+
+    turn, right, down = (2 * torch.rand(3, len(images), generator=generator) - 1)
+    angle = turn * (torch.pi * degrees / 180)
+    moves = torch.zeros(len(images), 2, 3)
+    moves[:, 0, 0] = moves[:, 1, 1] = angle.cos()
+    moves[:, 0, 1], moves[:, 1, 0] = -angle.sin(), angle.sin()
+    moves[:, :, 2] = torch.stack([right, down], 1) * (2 * pixels / images.shape[-1])  # the image is 2 wide here
+    grid = F.affine_grid(moves, list(images.shape), align_corners=False)
+    return F.grid_sample(images, grid, padding_mode="border", align_corners=False)

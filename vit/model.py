@@ -124,12 +124,14 @@ class TransformerBlock(nn.Module):
 class VisionTransformer(nn.Module):
     """Patches in, blocks in between, and a linear head that reads the CLS token."""
 
+    Block: type[TransformerBlock] = TransformerBlock  # what vit/variants.py may replace
+
     def __init__(self, config: ViTConfig, generator: torch.Generator | None = None):
         super().__init__()
         self.config = config
         self.embedding = PatchEmbedding(config)
         self.dropout = nn.Dropout(config.dropout)
-        blocks = nn.ModuleList(TransformerBlock(config) for _ in range(config.depth))
+        blocks = nn.ModuleList(self.Block(config) for _ in range(config.depth))
         self.blocks = cast(Sequence[TransformerBlock], blocks)
         self.norm = nn.LayerNorm(config.width, eps=1e-6)
         self.head = nn.Linear(config.width, config.classes)

@@ -54,7 +54,7 @@ def trace_image(model: VisionTransformer, image: np.ndarray, *interventions: Pro
     image = np.array(image)
     if image.dtype != np.uint8:
         raise ValueError(f"An image holds whole numbers from 0 to 255, as uint8, not {image.dtype}.")
-    seen: list[dict[str, np.ndarray]] = [{} for _ in model.blocks]
+    seen: list[dict[str, np.ndarray]] = [{} for _ in range(model.config.depth)]
     outside: dict[str, np.ndarray] = {}
 
     def record(name: str, block: int | None, value: Tensor) -> Tensor:

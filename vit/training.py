@@ -9,6 +9,7 @@ a snapshot takes exactly the steps that it would have taken.
 import math
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -21,8 +22,11 @@ from vit.config import TrainConfig
 from vit.measures import confusion
 from vit.model import VisionTransformer
 from vit.reports import End, Note, Report, StepReport, Validating, Validation
+from vit.variants import SmallCNN, build
 
 PLATEAU_FACTOR, PLATEAU_PATIENCE = 0.5, 5
+SHIFTS, ALTERNATION = 2**31, 2**31 - 1  # where their draws begin among those of a seed; no run has so many steps
+NO_NUMBER = "is no longer a number"
 
 
 class Diverged(ArithmeticError):
@@ -54,19 +58,30 @@ def pick_device() -> str:
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
-def initial_model(config: TrainConfig) -> VisionTransformer:
-    """The model before its first step: the same seed gives the same weights."""
+def initial_model(config: TrainConfig) -> VisionTransformer | SmallCNN:
+    """The model before its first step: the same seed gives the same weights, and variants the paper's."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
-        model = VisionTransformer(config.model)
-        if config.initialisation != "trunc-normal":
-            for module in model.modules():
-                if isinstance(module, nn.Linear):
-                    module.reset_parameters()
-        if config.initialisation == "pytorch-randn":
-            nn.init.normal_(model.embedding.cls_token)
-            nn.init.normal_(model.embedding.position_embeddings)
+        model = build(config.model)
+        if isinstance(model, VisionTransformer):
+            initialise(model, config.initialisation)
     return model
+
+
+def initialise(model: VisionTransformer, how: str) -> None:
+    """Anew, in another way than the model's own; positions that are fixed stay as they are."""
+    if how in ("pytorch", "pytorch-randn"):
+        for module in model.modules():
+            if isinstance(module, nn.Linear):
+                module.reset_parameters()
+    elif how == "unit-normal":
+        for module in model.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.normal_(module.weight)
+    if how in ("pytorch-randn", "unit-normal"):
+        for parameter in (model.embedding.cls_token, model.embedding.position_embeddings):
+            if parameter.requires_grad:
+                nn.init.normal_(parameter)
 
 
 def make_optimizer(config: TrainConfig, model: nn.Module) -> torch.optim.Optimizer:
@@ -81,7 +96,7 @@ def make_optimizer(config: TrainConfig, model: nn.Module) -> torch.optim.Optimiz
 
 @dataclass(frozen=True)
 class Batch:
-    """What the model just learned from, as it saw it."""
+    """What the model just learned from, as it saw it, but for small shifts and turns."""
 
     images: np.ndarray  # uint8, mirrored where `mirrored` says so
     labels: np.ndarray
@@ -144,8 +159,11 @@ class Training:
         config, progress = self.config, self.progress
         chosen, mirrored = self._learned_from = self._draw(*divmod(progress.step, self.steps_per_epoch))
         pixels = data.normalise(self.examples.train_images[chosen])
-        if config.flips:
+        if mirrored.any():
             pixels = data.flip(pixels, torch.from_numpy(mirrored))
+        if config.augmentation == "shifts-and-turns":
+            generator = torch.Generator().manual_seed(hash_of(config.seed, SHIFTS + progress.step))
+            pixels = data.shift_and_turn(pixels, generator)
         labels = torch.from_numpy(self.examples.train_labels[chosen]).to(self.device)
         self._set_learning_rate()
         self.model.train()
@@ -166,7 +184,7 @@ class Training:
         progress = self.progress
         if not math.isfinite(loss):
             raise Diverged(
-                f"The loss is no longer a number after step {progress.step}: "
+                f"The loss {NO_NUMBER} after step {progress.step}: "
                 "try a smaller learning rate or a longer warm-up."
             )
         progress.epoch_loss += loss * images
@@ -184,19 +202,31 @@ class Training:
             return None
         chosen, mirrored = self._learned_from
         images = self.examples.train_images[chosen]
-        seen_mirrored = mirrored & self.config.flips
-        images[seen_mirrored] = images[seen_mirrored, :, ::-1]
-        return Batch(images, self.examples.train_labels[chosen], seen_mirrored)
+        images[mirrored] = images[mirrored, :, ::-1]
+        return Batch(images, self.examples.train_labels[chosen], mirrored)
 
     def _draw(self, epoch: int, batch: int) -> tuple[np.ndarray, np.ndarray]:
-        """Which images make up a batch, and which of them are mirrored in a run that flips."""
+        """Which images make up a batch, and which of them are mirrored."""
         if self._order_of_epoch != epoch:
             generator = torch.Generator().manual_seed(hash_of(self.config.seed, -1 - epoch))
             count = len(self.examples.train_labels)
             self._order = data.batch_indices(count, self.config.batch_size, generator)
             self._mirrored = data.draw_flips(count, generator).split(self.config.batch_size)
             self._order_of_epoch = epoch
-        return self._order[batch].numpy(), self._mirrored[batch].numpy()
+        chosen = self._order[batch]
+        if self.config.flips or self.config.augmentation == "flips":
+            mirrored = self._mirrored[batch]
+        elif self.config.augmentation == "alternating-flips":
+            mirrored = self._mirrored_at_first[chosen] ^ bool(epoch % 2)
+        else:
+            mirrored = torch.zeros(len(chosen), dtype=torch.bool)
+        return chosen.numpy(), mirrored.numpy()
+
+    @cached_property
+    def _mirrored_at_first(self) -> Tensor:
+        """Which images alternating flips mirror in the first epoch, and so in every second."""
+        generator = torch.Generator().manual_seed(hash_of(self.config.seed, ALTERNATION))
+        return data.draw_flips(len(self.examples.train_labels), generator)
 
     def _set_learning_rate(self) -> None:
         config, step = self.config, self.progress.step
@@ -246,7 +276,7 @@ class Training:
         loss = F.cross_entropy(logits, torch.tensor(labels)).item()
         if not math.isfinite(loss):
             raise Diverged(
-                f"The validation loss is no longer a number after step {step}: "
+                f"The validation loss {NO_NUMBER} after step {step}: "
                 "try a smaller learning rate or a longer warm-up."
             )
         return Validation(

@@ -52,6 +52,7 @@ EFFECTS = {
 INITIALISATION_NAMES = {
     "trunc-normal": "truncated normal, σ = 0.02", "pytorch": "PyTorch's own",
     "pytorch-randn": "PyTorch's own, CLS and positions from N(0, 1)",
+    "unit-normal": "N(0, 1)",
 }
 
 
