@@ -13,7 +13,7 @@ from vit.explain import attention_distance
 from vit.measures import confusion
 from vit.model import VisionTransformer
 from vit.trace import trace_image
-from vit.training import initial_model, load_validation
+from vit.training import initial_model
 
 Reading = float | list[float]
 DIGITS = 50  # that are looked at
@@ -36,7 +36,7 @@ def scores(config: TrainConfig, weights: Path) -> dict[str, Reading]:
 def gradients(config: TrainConfig, weights: Path) -> dict[str, Reading]:
     """How long the gradient of each block is before the first step, on one batch."""
     model = fresh(config).train()
-    images, labels, _ = load_validation(config)
+    images, labels = data.load(config.dataset, "validation")
     F.cross_entropy(model(data.normalise(images[:BATCH])), torch.tensor(labels[:BATCH])).backward()
     lengths = [float(torch.stack([parameter.grad.norm() for parameter in block.parameters()
                                   if parameter.grad is not None]).norm()) for block in model.blocks]
@@ -61,7 +61,7 @@ def attention(config: TrainConfig, weights: Path) -> dict[str, Reading]:
 def mirrored(config: TrainConfig, weights: Path) -> dict[str, Reading]:
     """Accuracy on each class, on validation images as they are and mirrored, in percent."""
     model = checkpoints.load_any(weights)
-    images, labels, _ = load_validation(config)
+    images, labels = data.load(config.dataset, "validation")
     found: dict[str, Reading] = {}
     for name, seen in (("as they are", images), ("mirrored", images[:, :, ::-1])):
         with torch.inference_mode():
@@ -85,4 +85,4 @@ def fresh(config: TrainConfig) -> VisionTransformer:
 
 
 def some_images(config: TrainConfig) -> np.ndarray:
-    return load_validation(config)[0][:DIGITS]
+    return data.load(config.dataset, "validation")[0][:DIGITS]
