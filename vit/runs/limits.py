@@ -4,17 +4,14 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from vit.environment import whole_number
+
 MB = 1_000_000
 CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")  # of cgroup v2
 
 
 class RunError(Exception):
     """Something was asked for that cannot be; the message is a sentence for the visitor."""
-
-
-def _from_environment(name: str, otherwise: int) -> int:
-    value = os.environ.get(name, "")
-    return int(value) if value.isdecimal() else otherwise
 
 
 # Cores
@@ -27,7 +24,7 @@ def fair_threads() -> int:
 
 def max_workers() -> int:
     """How many train at once: twins at least, and no more than the cores can bear."""
-    return max(1, _from_environment("PATCHWISE_WORKERS", max(2, (os.cpu_count() or 1) // fair_threads())))
+    return max(1, whole_number("PATCHWISE_WORKERS", max(2, (os.cpu_count() or 1) // fair_threads())))
 
 
 # The queue
@@ -35,7 +32,7 @@ def max_workers() -> int:
 
 def max_waiting() -> int:
     """How many pairs may wait for their turn."""
-    return max(1, _from_environment("PATCHWISE_QUEUE", 8))
+    return max(1, whole_number("PATCHWISE_QUEUE", 8))
 
 
 def check_queue(waiting: int) -> None:
@@ -48,7 +45,7 @@ def check_queue(waiting: int) -> None:
 
 
 def disk_limit() -> int:
-    return _from_environment("PATCHWISE_RUNS_MB", 2_000) * MB
+    return whole_number("PATCHWISE_RUNS_MB", 2_000) * MB
 
 
 def disk_used(folder: Path) -> int:
