@@ -188,7 +188,7 @@ def on_the_command_line(*arguments):
     return subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=180)
 
 
-@pytest.mark.parametrize("name", ["My_Run", "Über run.2", "x" * 200])
+@pytest.mark.parametrize("name", ["My_Run", "Über run.2"])
 def test_on_the_command_line_a_folder_may_have_any_name(root, name):
     little = ["train_images=32", "batch_size=16", "epochs=1", "validation_images=10"]
     ended = on_the_command_line(root / "elsewhere" / name, "--preset", "quick", "--threads", 1, "--set", *little)
