@@ -88,8 +88,7 @@ def test_pause_stop_and_one_epoch_are_obeyed(server):
     wait_for(lambda: state_of(folder) == "paused")
     at_pause = steps_of(folder)
     server.run_one_epoch(folder.name, epochs_done=at_pause[-1] // 100)
-    wait_for(lambda: state_of(folder) == "running")
-    wait_for(lambda: state_of(folder) == "paused")
+    wait_for(lambda: steps_of(folder)[-1] > at_pause[-1] and state_of(folder) == "paused")
     after_epoch = runs.Feed(folder).read()[-1]
     assert isinstance(after_epoch, Validation)
     assert after_epoch.whole

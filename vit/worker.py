@@ -8,6 +8,7 @@ Ctrl-C saves, and the same command goes on.
 import argparse
 import contextlib
 import json
+import math
 import os
 import signal
 import sys
@@ -58,7 +59,8 @@ class Worker:
         self.asked_to_end = False
         self.window = Window()
         self.seconds = 0.0
-        self._clock = self._saved_at = self._showed_at = self._listened_at = time.monotonic()
+        self._clock = self._saved_at = self._listened_at = time.monotonic()
+        self._showed_at = -math.inf  # the first batch is shown at once
         self._saving_took = 0.0
 
     def work(self) -> int:
