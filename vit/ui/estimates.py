@@ -1,4 +1,4 @@
-"""How long a run, or many, would take here: by earlier runs, or tried once for each shape of a model, in little time."""
+"""How long one run or many would take here: by earlier runs, or tried once for each shape of a model."""
 
 from collections.abc import Sequence
 from dataclasses import replace
