@@ -2,7 +2,6 @@
 
 from vit.runs.folder import (
     FLIPS,
-    SERVER_GONE_AFTER,
     Role,
     Run,
     Unreadable,
@@ -15,27 +14,30 @@ from vit.runs.folder import (
     fingerprint,
     folder_of,
     get,
-    heartbeat_of,
-    is_locked,
     list_runs,
-    locked,
     pause,
     place_in_queue,
-    read_control,
     read_run,
-    read_status,
     resume,
-    root,
     stop,
     unreadable,
     waiting,
-    write_control,
-    write_status,
 )
 from vit.runs.limits import RunError, disk_limit, fair_threads, max_waiting, max_workers
 from vit.runs.metrics import Feed, ShownBatch, feed, last_verdict, read_batch, write_batch
 from vit.runs.pairs import Arms, create_pair, create_twins, pair
 from vit.runs.state import ACTIVE
+from vit.runs.status import (
+    SERVER_GONE_AFTER,
+    heartbeat_of,
+    is_locked,
+    locked,
+    read_control,
+    read_status,
+    root,
+    write_control,
+    write_status,
+)
 
 __all__ = [
     "ACTIVE", "FLIPS", "SERVER_GONE_AFTER", "Arms", "Feed", "Role", "Run", "RunError", "ShownBatch", "Unreadable",

@@ -12,6 +12,7 @@ from vit.files import why
 from vit.runs.folder import FLIPS, Role, Run, Unreadable
 from vit.runs.limits import RunError
 from vit.runs.names import RUN_ID, new_pair_id, pair_of, slug
+from vit.runs.status import root
 
 Arms = Mapping[str, TrainConfig]  # by name, in the order in which they are shown
 
@@ -35,7 +36,7 @@ def check(arms: Arms, pairs: int) -> None:
     """Refuse in a sentence what would not fit here, so many times over."""
     limits.check_queue(len(waiting_pairs()), pairs)
     limits.check_memory(2 * max(config.memory for config in arms.values()))
-    limits.check_disk(folders.root(), pairs * sum(config.disk for config in arms.values()))
+    limits.check_disk(root(), pairs * sum(config.disk for config in arms.values()))
 
 
 def create_arms(arms: Arms, preset: str, pair_id: str, topic: str, series: str = "") -> list[str]:
@@ -43,7 +44,7 @@ def create_arms(arms: Arms, preset: str, pair_id: str, topic: str, series: str =
     made = []
     try:
         for side, (name, config) in enumerate(arms.items()):
-            place = folders.root() / f"{pair_id}-{FOLDER_NAMES.get(name, slug(name))}"
+            place = root() / f"{pair_id}-{FOLDER_NAMES.get(name, slug(name))}"
             if place in made:  # two arms whose names begin alike
                 place = place.with_name(f"{place.name}-{side + 1}")
             made.append(folders.create(config, preset, pair_id, place, role=Role(name, side, topic, series)))
