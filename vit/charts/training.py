@@ -71,12 +71,12 @@ def _curves_of(line: Line, quantity: str, x: str) -> Iterator[Curve]:
 def learning_rates(lines: Sequence[Line], x: str) -> CurvesPicture:
     """How far each step moves the weights: what warm-up and schedule do is seen here."""
     found = [(line, points(of_kind(line.reports, StepReport), "learning_rate", x, decimals=12)) for line in lines]
-    highest = max((rate for _, rates in found for _, rate in rates), default=0.0)
+    highest = max((abs(rate) for _, rates in found for _, rate in rates), default=0.0)
     return CurvesPicture(
         [Curve(line.name, rates, colour_of(line.side), dashed=line.side % 2 == 1, faded=line.faded, bold=True)
          for line, rates in found],
         alt=f"learning rate over {AXES[x]} of runs " + ", ".join(line.name for line in lines),
-        axis=AXES[x], decimals=DECIMALS[x], precision=2 - math.floor(math.log10(highest)) if highest > 0 else 3,
+        axis=AXES[x], decimals=DECIMALS[x], precision=min(max(2 - math.floor(math.log10(highest or 1)), 0), 12),
     )
 
 
@@ -126,10 +126,11 @@ def progress(name: str, side: int, words: Sequence[str], done: float) -> Templat
 
 def class_bars(verdicts: Verdicts, classes: Sequence[str], names: Names) -> LivePicture:
     """Accuracy per class, in pairs, with the change that the second twin brings under each."""
-    return bars([per_class(verdict) for verdict in verdicts], classes, names, f"accuracy per class {' and '.join(names)}")
+    return bars([per_class(verdict) for verdict in verdicts], classes, names, "accuracy per class")
 
 
-def bars(values: Sequence[Sequence[float] | np.ndarray], classes: Sequence[str], names: Names, what: str) -> LivePicture:
+def bars(values: Sequence[Sequence[float] | np.ndarray], classes: Sequence[str], names: Names, what: str
+         ) -> LivePicture:
     """Percentages of both twins, class by class, with the difference below each."""
     ours, theirs = values
     changes = [with_sign(b - a, 0) for a, b in zip(ours, theirs, strict=True)]
@@ -149,7 +150,7 @@ def bars(values: Sequence[Sequence[float] | np.ndarray], classes: Sequence[str],
         "xAxis": {"type": "category", "data": categories, "axisLabel": {"interval": 0, "lineHeight": 18}},
         "yAxis": {"type": "value", "min": 0, "max": 100, "axisLabel": {"formatter": "{value} %"}},
         "series": series,
-    }, alt=f"{what}, with the difference below each")
+    }, alt=f"{what} {names[0]} and {names[1]}, with the difference below each")
 
 
 def misread(
