@@ -16,6 +16,8 @@ from vit.studies.study import Setting, Study
 
 Curve = list[tuple[float, float]]  # step and accuracy in percent
 
+BY_CLASS = ("accuracy by class, as they are", "accuracy by class, mirrored")  # a reading of vit/studies/readings.py
+
 
 @dataclass(frozen=True)
 class Repeats:
@@ -128,6 +130,9 @@ def _plain(config: TrainConfig) -> TrainConfig:
 
 
 def _record(study: Study, setting: Setting, question: Question, runs: list[list[RunResult]]) -> Record:
+    classes = setting.base.model.classes
+    if any(len(row) != classes for some in runs for run in some for row in (run.by_class, *_by_class(run))):
+        raise results.BadStudy(f"{study.id}.json cannot be used: {setting.name} has {classes} classes.")
     first, second = ({run.seed: run.measures["accuracy"] for run in some} for some in runs)
     by_class = [_mean([run.by_class for run in some]) for some in runs]
     curves = [_mean_curve(some) for some in runs]
@@ -136,8 +141,7 @@ def _record(study: Study, setting: Setting, question: Question, runs: list[list[
 
 
 def _mean(rows: Sequence[Sequence[float]]) -> list[float]:
-    longest = max(map(len, rows))
-    return [float(value) for value in np.mean([row for row in rows if len(row) == longest], axis=0)]
+    return [float(value) for value in np.mean(rows, axis=0)]
 
 
 def _mean_curve(runs: list[RunResult]) -> Curve:
@@ -148,10 +152,13 @@ def _mean_curve(runs: list[RunResult]) -> Curve:
 
 
 def _mirrors(runs: list[list[RunResult]]) -> Mirrors | None:
-    rows = [[run.readings.get(f"accuracy by class, {how}") for run in some]
-            for some in runs for how in ("as they are", "mirrored")]
-    lists = [[row for row in some if isinstance(row, list)] for some in rows]
-    if not all(lists):
+    if not all(len(_by_class(run)) == len(BY_CLASS) for some in runs for run in some):
         return None
-    plain, plain_mirrored, flips, flips_mirrored = (_mean(some) for some in lists)
-    return Mirrors(plain, plain_mirrored, flips, flips_mirrored)
+    plain, flips = ([_mean([_by_class(run)[number] for run in some]) for number in range(len(BY_CLASS))]
+                    for some in runs)
+    return Mirrors(plain[0], plain[1], flips[0], flips[1])
+
+
+def _by_class(run: RunResult) -> list[list[float]]:
+    """What was read off its weights, as far as it was."""
+    return [row for name in BY_CLASS if isinstance(row := run.readings.get(name), list)]

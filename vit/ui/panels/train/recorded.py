@@ -58,7 +58,8 @@ def mirror(twins: Twins) -> None:
         return
     measured = [[verdict for verdict in of_kind(reports, Validation) if verdict.whole and verdict.mirrored_by_class]
                 for reports in twins.reports]
-    if not all(measured):
+    classes = len(DATASETS[twins.config.dataset].classes)
+    if not all(some and len(some[-1].confusion) == classes for some in measured):
         return
     rows = [(per_class(some[-1]), 100 * np.array(some[-1].mirrored_by_class)) for some in measured]
     why(Mirrors(*(row.tolist() for pair in rows for row in pair)), twins.config.dataset)
