@@ -11,7 +11,7 @@ from vit.ui.panels.train.recorded import mirror, recorded
 from vit.ui.panels.train.table import table
 
 frame.title(
-    "How does it learn, and what makes a difference?",
+    "How does it learn, and what matters?",
     "You train two models at once, on the same images in the same order. They are twins but for one thing: choose it.",
 )
 fault = pair.fault()

@@ -54,7 +54,7 @@ def test_digits_whose_mirror_image_is_read_all_the_same_are_named_with_what_was_
     assert found.same == list(MIRROR_SAFE)
     words = found.in_words("0123456789")
     assert "Mirrored, 0, 1 and 8 are still the same" in words
-    assert "reads 95 % of them all the same, and 20 % of the others" in words
+    assert "reads 95 % of theirs rightly, and 20 % of the others'" in words
     assert "they change by −0.5 points on average, the others by −8.0" in words
     assert "no class stands out" in Mirrors([98.0] * 10, [5.0] * 10, [97.0] * 10, [5.0] * 10).in_words("0123456789")
 

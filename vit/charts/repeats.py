@@ -18,18 +18,20 @@ SOFT = "rgba(128,128,128,0.45)"
 
 
 def dots(repeats: Repeats) -> PlotlyPicture:
-    """Left, what each run reads, joined in pairs; right, by how much the first is ahead, with its 95 % interval."""
+    """Above, what each run reads, joined in pairs; below, by how much the first is ahead, with its 95 % interval."""
     traces = [_joined(repeats), *(_runs(repeats, side) for side in (0, 1)), *_differences(repeats)]
     names = [f"{name} " for name in repeats.names]
     look = colours.layout(
-        220, hovermode="closest", shapes=[{
+        320, hovermode="closest", shapes=[{
             "type": "line", "xref": "x2", "yref": "y2 domain", "x0": 0, "x1": 0, "y0": 0, "y1": 1,
             "line": {"color": CALM, "width": 2}, "layer": "below"}],
-        xaxis={"domain": [0, 0.52], "title": {"text": "% read correctly"}, "zeroline": False, "nticks": 6},
-        yaxis={"tickvals": [0, -1], "ticktext": names, "range": [-1.5, 0.5], "showgrid": False, "zeroline": False},
-        xaxis2={"domain": [0.6, 1], "anchor": "y2", "title": {"text": f"points ahead, {repeats.names[0]}"},
-                "zeroline": False, "nticks": 6, "range": _around_zero(repeats)},
-        yaxis2={"anchor": "x2", "showticklabels": False, "range": [-1, 1], "showgrid": False, "zeroline": False},
+        xaxis={"anchor": "y", "title": {"text": "% read correctly"}, "zeroline": False, "nticks": 6},
+        yaxis={"domain": [0.55, 1], "tickvals": [0, -1], "ticktext": names, "range": [-1.5, 0.5], "showgrid": False,
+               "zeroline": False},
+        xaxis2={"anchor": "y2", "title": {"text": "points of difference"}, "zeroline": False, "nticks": 6,
+                "range": _around_zero(repeats)},
+        yaxis2={"domain": [0, 0.25], "anchor": "x2", "tickvals": [0], "ticktext": ["first − second "],
+                "range": [-1, 1], "showgrid": False, "zeroline": False},
     )
     return PlotlyPicture(go.Figure(traces, look), alt=f"every run as a dot, joined to its twin. {repeats.in_words()}")
 

@@ -86,7 +86,7 @@ class Mirrors:
         lost, lost_rest = (-float(np.mean([self.lost[i] for i in some])) for some in (same, others))
         are, they = ("is", "it changes") if len(same) == 1 else ("are", "they change")
         return (f"Mirrored, {listed([classes[i] for i in same])} {are} still the same: who never saw a mirror image "
-                f"reads {read:.0f} % of them all the same, and {rest:.0f} % of the others. With flips {they} by "
+                f"reads {read:.0f} % of theirs rightly, and {rest:.0f} % of the others'. With flips {they} by "
                 f"{with_sign(lost, 1)} points on average, the others by {with_sign(lost_rest, 1)}.")
 
 

@@ -9,7 +9,7 @@ from vit.runs import Run, series
 from vit.runs.series import Series
 from vit.studies.repeats import Repeats
 from vit.ui import estimates, parts
-from vit.ui.panels.train.pair import Twins, refuse
+from vit.ui.panels.train.pair import Twins, attempt, refuse
 from vit.ui.show import show
 
 LOOK_EVERY = 2.0  # seconds
@@ -18,18 +18,26 @@ OFFERED = (2, 4, 8)
 
 def luck(twins: Twins) -> None:
     """For twins that have come to their end, and those that belong to a series."""
-    name = twins.runs[0].role.series or twins.pair
-    found = series.read(name)
+    found = series.read(series_of(twins.runs))
     if not twins.complete or not (found or all(map(series.came_to_its_end, twins.runs))):
         return
     moving = bool(found and found.moving)
     st.subheader("Was that luck?", anchor=False)
-    st.fragment(panel, run_every=LOOK_EVERY if moving else None)(name, moving, twins)
+    st.fragment(panel, run_every=LOOK_EVERY if moving else None)(twins.pair, moving)
 
 
-def panel(name: str, was_moving: bool, twins: Twins) -> None:
+def series_of(twins: list[Run]) -> str:
+    """The name of the series that repeats these twins: the one that they belong to, or their own."""
+    return twins[0].role.series or twins[0].pair
+
+
+def panel(pair_id: str, was_moving: bool) -> None:
+    twins = runs.pair(pair_id)
+    if len(twins) != 2:  # somebody has deleted one
+        st.rerun()
+    name = series_of(twins)
     found = series.read(name) or Series(name, ())
-    if found.moving != was_moving:
+    if found.moving != was_moving or "train_problem" in st.session_state:
         st.rerun()
     all_runs = [*runs.pair(name), *found.runs]
     shown = repeats_of(all_runs, twins)
@@ -43,19 +51,20 @@ def panel(name: str, was_moving: bool, twins: Twins) -> None:
         offer(name, twins, {run.config.seed for run in all_runs})
 
 
-def repeats_of(all_runs: list[Run], twins: Twins) -> Repeats:
-    first, second = (run.role.arm for run in twins.runs)
+def repeats_of(all_runs: list[Run], twins: list[Run]) -> Repeats:
+    first, second = (run.role.arm for run in twins)
     values = Series("", tuple(all_runs)).values()
     return Repeats((first, second), values.get(first, {}), values.get(second, {}))
 
 
 def still_coming(found: Series) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Stop repeating", icon=":material/stop:", key="luck_stop", on_click=series.stop, args=(found.id,))
+        st.button("Stop repeating", icon=":material/stop:", key="luck_stop", on_click=attempt,
+                  args=(series.stop, found.id))
         st.caption(f"{found.ended} of {len(found.runs)} runs have ended. Each dot comes when its run is done.")
 
 
-def offer(name: str, twins: Twins, used: set[int]) -> None:
+def offer(name: str, twins: list[Run], used: set[int]) -> None:
     """So many other seeds, with the time that they take."""
     room = series.most_seeds()
     if not room:
@@ -71,16 +80,16 @@ def offer(name: str, twins: Twins, used: set[int]) -> None:
         st.caption(how_long(twins, count))
 
 
-def how_long(twins: Twins, count: int) -> str:
-    seconds = estimates.seconds_of_all([config for _ in range(count) for config in twins.arms.values()])
-    runs_at_once = f"{2 * count} runs, {runs.max_workers()} at once"
-    return (f"About {duration(seconds)} on this machine: {runs_at_once}." if seconds is not None
-            else f"{runs_at_once}; too large to try how long that takes.")
+def how_long(twins: list[Run], count: int) -> str:
+    seconds = estimates.seconds_of_all([run.config for _ in range(count) for run in twins])
+    what = f"{2 * count} runs, {runs.max_workers()} at once"
+    return (f"About {duration(seconds)} on this machine: {what}." if seconds is not None
+            else f"{what}; too large to try how long that takes.")
 
 
-def repeat(name: str, twins: Twins, seeds: list[int]) -> None:
-    role = twins.runs[0].role
+def repeat(name: str, twins: list[Run], seeds: list[int]) -> None:
+    arms = {run.role.arm: run.config for run in twins}
     try:
-        series.create(twins.arms, seeds, topic=role.topic, preset=twins.runs[0].preset, series_id=name)
+        series.create(arms, seeds, topic=twins[0].role.topic, preset=twins[0].preset, series_id=name)
     except (runs.RunError, OSError) as error:
         refuse(error)

@@ -9,7 +9,7 @@ from vit.compare import per_class
 from vit.datasets import DATASETS
 from vit.reports import Validation, of_kind
 from vit.studies.questions import DEFAULT, QUESTIONS
-from vit.studies.repeats import Mirrors, Record, listed, record_of
+from vit.studies.repeats import Mirrors, Record, record_of
 from vit.studies.results import BadStudy
 from vit.ui import parts
 from vit.ui.panels.train.pair import Twins
@@ -69,9 +69,7 @@ def why(found: Mirrors, dataset: str) -> None:
     """Each class beside its mirror image, with how well the latter is read by both twins."""
     classes = DATASETS[dataset].classes
     images = pictures(dataset)
-    same = [classes[number] for number in found.same]
-    st.markdown(f"**Why {listed(same)} hardly lose**" if same else "**What a mirror does**")
-    st.markdown(parts.as_text(found.in_words(classes)))
+    st.markdown(f"**Why do some {DATASETS[dataset].thing}s hardly lose?** {parts.as_text(found.in_words(classes))}")
     if images is None:
         return
     show(repeats.mirrors(found, images, classes))
