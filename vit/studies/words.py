@@ -137,9 +137,9 @@ def _in_range(rule: Between | Near, finding: Finding) -> str:
 
 
 def could_have_seen(rule: Rule, finding: Finding) -> str:
-    """How small an effect so many seeds of such a spread show in 8 of 10 cases."""
-    if finding.visible is None:
-        return "—"
+    """How small a difference so many seeds of such a spread show in 8 of 10 cases."""
+    if finding.visible is None or not isinstance(rule, Above | NoWorse):
+        return ""
     return with_unit(plain(finding.visible), unit_of_difference(rule.measure))
 
 

@@ -36,10 +36,8 @@ def sentence() -> str:
 def texts_and_table() -> None:
     texts, table = st.columns(2, gap="large")
     with texts:
-        st.subheader("Who claims it", anchor=False)
         show(claim_tables.bibliography(STUDIES))
     with table:
-        st.subheader("The article's table, and ours", anchor=False)
         try:
             show(claim_tables.article_table(article.read()))
         except BadStudy as error:
@@ -48,7 +46,6 @@ def texts_and_table() -> None:
 
 def claims() -> None:
     """The list; a click opens one."""
-    st.subheader("All claims", anchor=False)
     show(claim_tables.all_claims(STUDIES, told()), "claims_list", lambda place: open_claim(STUDIES[place].id))
 
 
