@@ -221,7 +221,7 @@ def _axes(number: int) -> dict[str, str]:
 def _layout(study: Study, shown: Sequence[Band], names: Sequence[Sequence[str]], ranges: Sequence[list[float] | None],
             *, dark: bool, differences: bool) -> dict[str, Any]:
     heights = [band.rows(study) * ROW + ABOVE + BELOW for band in shown]
-    whole = sum(heights) or 1
+    whole = sum(heights) or ROW
     font = {"size": 14, "color": colours.TEXT[dark]}
     own: dict[str, Any] = {}
     titles, top = [], 1.0

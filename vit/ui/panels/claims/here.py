@@ -143,6 +143,9 @@ def live(study_id: str, setting_name: str, series_id: str, ticking: bool) -> Non
               if finding.setting == setting_name and finding.values]
     shown = [band for band in claims.bands(study, of_all)
              if not own or any(band.measure in {**run.measures, **run.times} for run in own)]
+    if not shown:
+        st.caption("Your dots appear here as soon as the first run has been validated.")
+        return
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown("**Your runs**, hollow, below the recorded ones" if theirs else "**Your runs**")
