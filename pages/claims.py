@@ -19,4 +19,5 @@ else:
     frame.title("Do the articles get it right?", listing.sentence())
     listing.texts_and_table()
     listing.claims()
+    listing.article_in_full()
 frame.end("claims")
