@@ -100,7 +100,7 @@ def test_every_claim_opens_by_its_link_with_a_result_and_without(open_app, folde
     if isinstance(study, Study):
         readings = len({name for run in made_up(study).runs for name, found in run.readings.items()
                         if isinstance(found, list)})
-        assert len(charts(tried)) == 4 + readings
+        assert len(charts(tried)) == 3 + readings
         assert all(f"<th>{escape(setting.name)}</th>" in html(tried) for setting in study.settings)
 
 

@@ -89,12 +89,13 @@ def learning(study_id: str) -> None:
         return
     st.subheader("How they learned", anchor=False)
     settings = [setting.name for setting in study.settings]
-    setting = settings[0] if len(settings) == 1 else st.segmented_control(
-        "Setting", settings, default=settings[0], required=True, key=f"claims_setting_{study.id}",
-        label_visibility="collapsed")
-    for column, quantity in zip(st.columns(2, gap="large"), ("accuracy", "loss"), strict=True):
-        with column:
-            show(study_curves.curves(study, setting, result.runs, quantity), f"claims_{quantity}_{study.id}")
+    with st.container(horizontal=True):
+        setting = settings[0] if len(settings) == 1 else st.segmented_control(
+            "Setting", settings, default=settings[0], required=True, key=f"claims_setting_{study.id}",
+            label_visibility="collapsed")
+        quantity = st.segmented_control("Quantity", ["accuracy", "loss"], default="accuracy", required=True,
+                                        key="claims_quantity", label_visibility="collapsed")
+    show(study_curves.curves(study, setting, result.runs, quantity), f"claims_curves_{study.id}")
     st.caption("Strong: the mean of an arm on validation images. Thin: single runs; dotted: in training.")
     names = study_curves.names_of_readings(result.runs, setting)
     dataset = next(one.base.dataset for one in study.settings if one.name == setting)
