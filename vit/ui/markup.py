@@ -36,8 +36,9 @@ def style_sheet() -> str:
 
 
 @cache
-def component(name: str) -> Callable[..., Any]:
-    """One of our own components: NAME.js, with NAME.html and NAME.css where it has them."""
+def component(name: str, styled_by_page: bool = False) -> Callable[..., Any]:
+    """One of our own components: NAME.js, with NAME.html and NAME.css where it has them, or the page's style sheet."""
     html, css, js = (text(file) if (FRONTEND / (file := f"{name}.{kind}")).exists() else None
                      for kind in ("html", "css", "js"))
-    return st.components.v2.component(f"patchwise_{name}", html=html, css=css, js=js)
+    return st.components.v2.component(f"patchwise_{name}", html=html, css=css, js=js,
+                                      isolate_styles=not styled_by_page)
