@@ -35,7 +35,8 @@ def every_head(trace: ForwardTrace, token: int, layer: int, head: int, shared: b
     return replace(
         _heads(looks, shared), alt=f"where {token_word(token)} looks, in every head of every layer", width=860,
         chosen=[layer * looks.shape[1] + head], corner="layer ↓  head →", legend=legend,
-        labels=[f"layer {l + 1}, head {h + 1}\n{row[0]:.0%} on CLS, at most {row[1:].max():.0%}: on patch {row[1:].argmax() + 1}"
+        labels=[f"layer {l + 1}, head {h + 1}\n{row[0]:.0%} on CLS\nhardest at patch {row[1:].argmax() + 1}: "
+                f"{row[1:].max():.0%}"
                 for l, of_layer in enumerate(rows) for h, row in enumerate(of_layer)],
     )
 

@@ -9,7 +9,8 @@ from vit.numbers import number, plain
 
 def component(x: np.ndarray, column: np.ndarray, kind: str, read: str, dark: bool) -> PixelPicture:
     """What attention reads of a token, one column of W, and their products."""
-    return vectors.product(x, column, [read, "W", "· "], dark, alt=f"{read} times one column of the matrix W for {kind}")
+    alt = f"{read} times one column of the matrix W for {kind}"
+    return vectors.product(x, column, [read, "W", "·"], dark, alt=alt)
 
 
 def concatenation(heads: np.ndarray, chosen: int, dark: bool) -> PixelPicture:
@@ -23,7 +24,7 @@ def concatenation(heads: np.ndarray, chosen: int, dark: bool) -> PixelPicture:
         corner="head →",
         labels=[f"head {head}: {', '.join(map(plain, values[:8]))}{' …' if d_k > 8 else ''}"
                 for head, values in enumerate(heads, start=1)],
-        legend=Legend(colours.signed(dark), -limit, limit, f"{count} · {d_k} = {heads.size} numbers, one scale for all"),
+        legend=Legend(colours.signed(dark), -limit, limit, f"{count} · {d_k} = {heads.size} numbers, on one scale"),
     )
 
 
