@@ -213,7 +213,7 @@ def products(q: np.ndarray, k: np.ndarray, dark: bool) -> PixelPicture:
 
 
 def score_strip(scores: np.ndarray, chosen: int, dark: bool) -> PixelPicture:
-    limit = colours.limit_of(scores)
+    limit = colours.limit_of(scores[np.isfinite(scores)])  # a mask leaves −∞
     return _strip(scores, chosen, Legend(colours.signed(dark), -limit, limit, "scores of all tokens"))
 
 
@@ -227,5 +227,6 @@ def _strip(values: np.ndarray, chosen: int, legend: Legend) -> PixelPicture:
     pixels = colours.paint(values[None], legend.colours, float(legend.low), float(legend.high))
     return PixelPicture(
         pixels.repeat(STRIP, axis=0), 1, len(values), alt=legend.caption, width=640, chosen=[chosen], legend=legend,
-        labels=[f"{token_word(token)}: {number(value)}" for token, value in enumerate(values)],
+        labels=[f"{token_word(token)}: {number(value) if np.isfinite(value) else 'hidden'}"
+                for token, value in enumerate(values)],
     )

@@ -45,21 +45,25 @@ def sentence(view: View) -> str:
 
 def where_it_looks(view: View, other: View | None) -> None:
     """All heads at once, and the chosen one over the digit; of both, where something stands beside."""
-    shared = st.toggle("one scale for all maps", key="shared_scale")
     if other is not None:
-        beside_each_other(view, other, shared)
+        beside_each_other(view, other)
         return
     left, right = st.columns([3, 2], gap="large")
     with left:
-        every_head(view, shared)
+        every_head(view, one_scale())
         hardest(view)
     with right:
         over_digit(view)
 
 
-def beside_each_other(view: View, other: View, shared: bool) -> None:
+def one_scale() -> bool:
+    return st.toggle("one scale for all maps", key="shared_scale")
+
+
+def beside_each_other(view: View, other: View) -> None:
     if not side_by_side.are_the_same(view, other):
         st.markdown(side_by_side.heads_in_words(view, other))
+    shared = one_scale()
     for column, one, another, side in zip(st.columns(2, gap="large"), (view, other), (other, view), ("", "_beside"),
                                           strict=True):
         with column:

@@ -84,9 +84,9 @@ def heads_in_words(view: View, other: View) -> str:
                 "which of the other.")
     layer, head = divmod(int(apart.argmax()), view.config.heads)
     return (f"In head {view.head + 1} of layer {view.layer + 1}, **{apart[view.layer, view.head]:.0%}** of "
-            f"{token_word(view.token)}'s attention lies elsewhere beside yours; over all heads it is "
+            f"{token_word(view.token)}'s attention goes elsewhere in the other; over all heads it is "
             f"{apart.mean():.0%} on average, and most, {apart[layer, head]:.0%}, in head {head + 1} of layer "
-            f"{layer + 1}.")
+            f"{layer + 1}. The panels below are about yours.")
 
 
 def logits_in_words(view: View, other: View) -> str:
@@ -99,7 +99,7 @@ def logits_in_words(view: View, other: View) -> str:
     settled = [explain.settled_at(explain.logit_lens(each.trace, each.model)) for each in (view, other)]
     return (f"{answers} Furthest apart is the logit of {apart.label}: {plain(apart.one)} against "
             f"{plain(apart.other)}. The answer stands from {depth(settled[0])} on in yours, and from "
-            f"{depth(settled[1])} on in the other.")
+            f"{depth(settled[1])} on in the other. What follows below is about yours.")
 
 
 def depth(settled: int) -> str:
