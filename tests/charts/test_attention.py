@@ -62,8 +62,8 @@ def test_heads_that_are_off_are_grey_and_say_so(trace):
     _, heads = shape_of(trace)
     picture = attention.heads_to_switch(trace, off=[(0, 1), *((1, head) for head in range(heads))], blocks_off=[1])
     assert [picture.labels[cell] for cell in (0, 1, heads)] == [
-        "layer 1, head 1: on: click to switch off", "layer 1, head 2: off: click to switch on",
-        "layer 2, head 1: off, with its whole block: switch that on above",
+        "layer 1, head 1 · on: click to switch off", "layer 1, head 2 · off: click to switch on",
+        "layer 2, head 1 · off with its whole block: switch that on above",
     ]
     assert tuple(middle_of(picture, 1)) == tuple(middle_of(picture, heads)) == colours.GONE
     assert tuple(middle_of(picture, 0)) != colours.GONE
@@ -109,7 +109,7 @@ def test_a_patch_has_one_colour_and_the_ink_is_an_outline():
     inside = slice(3 * attention.FINE, 11 * attention.FINE)
     assert white[inside, inside].any()
     assert white.sum() == white[inside, inside].sum()
-    assert not attention.on_ink(np.zeros_like(image), tints)[white].max() == 255
+    assert attention.on_ink(np.zeros_like(image), tints)[white].max() != 255
 
 
 def test_losses_are_red_and_wins_are_blue(trace):

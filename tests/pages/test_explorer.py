@@ -57,7 +57,8 @@ def test_every_panel_about_attention_opens(shipped, open_app, panel, config):
 
 
 @pytest.mark.parametrize(("page", "control", "panel"), [
-    *(("embedding", "closer", panel) for panel in ("Filters", "As a Conv2d", "CLS and positions", "Position maps", "z₀")),
+    *(("embedding", "closer", panel)
+      for panel in ("Filters", "As a Conv2d", "CLS and positions", "Position maps", "z₀")),
     *(("layers", "closer_layers", panel)
       for panel in ("MLP", "LayerNorm", "All tokens", "Tokens alike", "Path of CLS")),
 ])

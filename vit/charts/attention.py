@@ -47,14 +47,14 @@ def heads_to_switch(
     """Where CLS looks in all L x h heads, those that are off in grey."""
     def what_a_click_does(layer: int, head: int) -> str:
         if layer in blocks_off:
-            return "off, with its whole block: switch that on above"
+            return "off with its whole block: switch that on above"
         return "off: click to switch on" if (layer, head) in off else "on: click to switch off"
 
     looks = attention_maps(trace, token=0)
     return replace(
         _heads(looks, off=off), alt="where CLS looks; click a head to switch it off", width=620,
         corner="layer ↓ head →",
-        labels=[f"layer {layer + 1}, head {head + 1}: {what_a_click_does(layer, head)}"
+        labels=[f"layer {layer + 1}, head {head + 1} · {what_a_click_does(layer, head)}"
                 for layer, head in np.ndindex(looks.shape[:2])],
         legend=Legend(colours.WARM, 0, "max", "each map on its own scale; grey: off"),
     )

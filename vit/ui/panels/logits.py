@@ -173,8 +173,9 @@ def how_sure(view: View) -> None:
         return
     words, curve = st.columns([2, 3], gap="large")
     with words:
-        for told in calibration.in_words(measured, view.confidence, view.details.unsure_below, view.config.classes):
-            st.markdown(told)
+        st.markdown("\n\n".join(calibration.in_words(
+            measured, view.confidence, view.details.unsure_below, view.config.classes
+        )))
     with curve:
         show(calibration.curve(measured, view.confidence, view.dark), "calibration")
 
