@@ -84,19 +84,29 @@ def test_the_changed_answer_stands_in_one_line(shipped, open_app):
 
 def test_the_page_tells_how_often_the_model_is_right_when_it_is_as_sure(shipped, open_app):
     trace = trace_image(shipped(SMALL), drawing.from_code(SEVEN).image())
-    assert "has not been measured" in words(open_app("logits", d=SEVEN))
+
+    def asked():
+        visitor = open_app("logits", d=SEVEN)
+        visitor.session_state.how_sure = True
+        visitor.run()
+        assert not visitor.exception
+        return visitor
+
+    assert "has not been measured" in words(asked())
     sure = float(trace.probabilities.max())
     low = int(sure * 20) / 20
     recorded = calibration.Calibration("50 images", 50, 40, 0.05, (calibration.Bin(low, low + 0.05, 50, 40),))
     calibration.write(recorded, checkpoints.SHIPPED["explorer"])
-    assert "reads **80.00%** of 50 images" in words(open_app("logits", d=SEVEN))
-    assert "as here, it read **80.0%** right" in words(open_app("logits", d=SEVEN))
+    told = words(asked())
+    assert "reads **80.00%** of 50 images" in told
+    assert "as here, it read **80.0%** right" in told
 
 
 def test_the_block_that_contributes_most_is_named(shipped, open_app):
     shipped(SMALL)
     assert "contributes most" in words(open_app("logits", d=SEVEN))
     assert "adds the most to CLS" in words(open_app("layers", d=SEVEN))
+    assert "looks hardest" in words(open_app("attention", d=SEVEN))
 
 
 @pytest.mark.parametrize("variant", ["post-norm", "no-residuals"])

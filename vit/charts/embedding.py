@@ -8,7 +8,7 @@ from vit.charts.picture import Legend, PixelPicture
 from vit.config import ViTConfig
 from vit.numbers import number, plain
 
-FINE = 4  # pixels of the mosaic for each of a filter's
+FINE = 3  # pixels of the mosaic for each of a filter's
 MOST_CELLS = 10_000  # whose numbers are sent to be pointed at
 WORDS_FIT = 5  # a patch with fewer pixels a side has room for their numbers
 

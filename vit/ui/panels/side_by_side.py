@@ -15,12 +15,14 @@ from vit.ui.view import View
 
 def control(view: View) -> View | None:
     """The way to choose what stands beside, and its view."""
-    code = state.get().beside
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if st.button("Change what stands beside" if code else "Compare with another", icon=":material/compare:"):
+    if not state.get().beside:
+        if st.button("Compare with another", icon=":material/compare:"):
             choose(view)
-        if code:
-            st.button("Stop comparing", type="tertiary", icon=":material/close:", on_click=put_beside, args=("",))
+        return None
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if st.button("Change what stands beside", icon=":material/compare:"):
+            choose(view)
+        st.button("Stop comparing", type="tertiary", icon=":material/close:", on_click=put_beside, args=("",))
     try:
         return views.compared(view)
     except (ValueError, FileNotFoundError) as error:  # a run may have been deleted meanwhile
@@ -66,8 +68,8 @@ def name_of(view: View, other: View) -> str:
     return "your drawing" if view.drawing == state.get().drawing else "the drawing beside it"
 
 
-def headline(view: View, other: View) -> None:
-    st.markdown(f"**{name_of(view, other)}** · reads a **{view.trace.prediction}** with {view.confidence:.1%}")
+def headline(view: View, other: View, more: str = "") -> None:
+    st.markdown(f"**{name_of(view, other)}** · reads a **{view.trace.prediction}** with {view.confidence:.1%}. {more}")
 
 
 def are_the_same(view: View, other: View) -> bool:
