@@ -152,8 +152,8 @@ def collect(view: View) -> None:
     st.markdown(f"**3 · Collect.** Every token's value vector, weighted by the attention it gets, is summed. "
                 f"This is what head {head + 1} brings to {token_word(query)}:")
     parts.equation(r"\text{head}_i = \sum_j a_{ij}\,\mathbf{v}_j")
-    show(vectors.row(out, view.dark, alt=f"what head {head + 1} brings home", caption="one row", chosen=[column]),
-         "brought")
+    show(vectors.row(out, view.dark, alt=f"what head {head + 1} brings home", caption=f"{len(out)} numbers",
+                     chosen=[column]), "brought")
     parts.provenance(f"component {column + 1}", "The largest of these numbers: attention times value, over all tokens.",
                      pieces, "a", "v", count_from=0)
 
