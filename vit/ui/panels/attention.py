@@ -122,7 +122,8 @@ def match(view: View, key: int) -> None:
     block, head, query, d_k = view.trace.blocks[view.layer], view.head, view.token, view.config.head_width
     q, k, score = block.q[head, query], block.k[head, key], block.scores[head, query, key]
     st.markdown(f"**1 · How well do they match?** {token_word(query)}'s query times {token_word(key)}'s key, "
-                f"d_k = D/h = {view.config.width}/{view.config.heads} = {d_k} products. (Where both come from: the panel “q, k and v”.)")
+                f"d_k = D/h = {view.config.width}/{view.config.heads} = {d_k} products. Where both come "
+                "from, “q, k and v” tells.")
     show(attention.products(q, k, view.dark), "qk")
     parts.provenance("q · k", "Component by component, summed.",
                      explain.dot_product(q, k, total=float(score * np.sqrt(d_k))), "q", "k")
