@@ -8,7 +8,7 @@ import streamlit as st
 
 from vit import drawing as drawings
 from vit.drawing import Drawing
-from vit.ui import models, what_if
+from vit.ui import beside, models, what_if
 
 HIDEABLE = ("sidebar", "tour", "share", "stepper", "try", "quiz", "maths")
 COUNTED = ("layer", "head", "token")
@@ -24,11 +24,13 @@ class Choice:
     head: int
     token: int
     hidden: frozenset[str]
+    beside: str  # another model or drawing to compare with, as a code; empty for none
 
 
 def get() -> Choice:
     kept = st.session_state
-    return Choice(kept.drawing, kept.model, kept.chosen_layer, kept.chosen_head, kept.chosen_token, kept.hidden)
+    return Choice(kept.drawing, kept.model, kept.chosen_layer, kept.chosen_head, kept.chosen_token, kept.hidden,
+                  kept.beside)
 
 
 def choose(**changes: Any) -> None:
@@ -47,7 +49,8 @@ def restore() -> None:
     asked = st.query_params.to_dict()
     st.session_state.notices = []
     st.session_state.hidden = frozenset(asked.get("hide", "").split(",")) & set(HIDEABLE)
-    choose(drawing=None, model=asked.get("model", models.DEFAULT), layer=0, head=0, token=0)
+    choose(drawing=None, model=asked.get("model", models.DEFAULT), layer=0, head=0, token=0,
+           beside=asked.get("with", ""))
     try:
         models.find(st.session_state.model)
     except (ValueError, FileNotFoundError) as error:
@@ -65,6 +68,11 @@ def restore() -> None:
             choose(**{name: max(0, int(asked[name]) - (name != "token"))})
         else:
             notice(f"The link asks for a {name} that does not exist. You start with the first.")
+    try:
+        beside.find(st.session_state.beside or models.DEFAULT)
+    except (ValueError, FileNotFoundError) as error:
+        notice(f"{error} Nothing stands beside yours.")
+        choose(beside="")
     if "off" in asked and not what_if.restore(asked["off"]):
         notice("The link takes something away that does not exist. The rest is as it asks.")
     st.session_state.restored = True  # last: a run that is cut off before this begins anew
@@ -102,6 +110,7 @@ def link_parameters() -> dict[str, str]:
         "token": str(now.token) if now.token else "",
         "off": what_if.as_code(),
         "hide": ",".join(sorted(now.hidden)),
+        "with": now.beside,
     }
     return {name: value for name, value in parameters.items() if value}
 
@@ -109,6 +118,6 @@ def link_parameters() -> dict[str, str]:
 def write_url() -> None:
     """Keep the address bar true, so that a reload or a copied address brings everything back."""
     now = st.query_params.to_dict()
-    others = {name: value for name, value in now.items() if name not in ("d", "model", *COUNTED, "off", "hide")}
+    others = {name: value for name, value in now.items() if name not in ("d", "model", *COUNTED, "off", "hide", "with")}
     if now != others | link_parameters():
         st.query_params.from_dict(others | link_parameters())  # all at once: one step for the Back button, not six
