@@ -1,5 +1,7 @@
 """What every page shares: the sidebar, the path of pages with Back and Next, the title line and the link to share."""
 
+from copy import copy
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit, urlunsplit
@@ -9,7 +11,7 @@ from streamlit.navigation.page import StreamlitPage
 
 from vit.charts import colours, patches
 from vit.charts.picture import TemplatePicture
-from vit.ui import about, markup, models, parts, state, tour
+from vit.ui import about, models, parts, state, tour
 from vit.ui import view as views
 from vit.ui.show import show
 from vit.ui.view import View
@@ -34,6 +36,12 @@ def pages() -> dict[str, StreamlitPage]:
 
 
 def page_of(name: str) -> StreamlitPage:
+    return copy(_page(name))  # each can be run once
+
+
+@cache
+def _page(name: str) -> StreamlitPage:
+    """Kept: to make one, Streamlit looks at the disk, and each run of the script needs all of them."""
     return st.Page(PAGES / f"{name}.py", title=(PATH | BESIDE)[name], default=name == "draw")
 
 
@@ -52,20 +60,19 @@ def begin(page: str) -> View:
 
 def title(question: str, sentence: str) -> None:
     """The page's question with the controls that belong to no page beside it, and one sentence."""
-    hidden = state.get().hidden
     with st.container(horizontal=True, vertical_alignment="center"):
         st.title(question, anchor=False)
         with st.container(horizontal=True, wrap=False, width="content"):  # a long question has both below it
-            if "tour" not in hidden:
+            if not state.hides("tour"):
                 tour.start_button()
-            if "share" not in hidden and st.button("Share", icon=":material/link:"):
+            if not state.hides("share") and st.button("Share", icon=":material/link:"):
                 share(st.session_state.page)
     st.markdown(sentence)
 
 
 def end(page: str) -> None:
     """Back and Next, by button or by the arrow keys."""
-    if page not in PATH or "stepper" in state.get().hidden:
+    if page not in PATH or state.hides("stepper"):
         return
     names = list(PATH)
     here = names.index(page)
@@ -86,11 +93,10 @@ def go_to(page: str) -> None:
 
 def top_line(page: str) -> None:
     """Notices, and the tour, close to the menu: on a projector every line counts."""
-    st.html(markup.style_sheet())
     for sentence in st.session_state.notices:
         st.warning(parts.as_text(sentence))
     st.session_state.notices.clear()
-    if "tour" not in state.get().hidden:
+    if not state.hides("tour"):
         tour.show(page, go_to)
 
 
@@ -115,13 +121,13 @@ def link(page: str) -> str:
 
 
 def sidebar(page: str) -> None:
-    if "sidebar" in state.get().hidden:
+    if state.hides("sidebar"):
         return
     with st.sidebar:
         view = views.current()
         if view is None:  # as little as possible: a first-time visitor's browser fetches scripts for each widget
             st.markdown("#### Your digit\nappears here as soon as you draw it, read by the model "
-                        f"**{models.name_of(state.get().model)}**.")
+                        f"**{models.name_of(state.model())}**.")
             return
         answer_card(view)
         choose_model()
@@ -129,7 +135,7 @@ def sidebar(page: str) -> None:
             names = ", ".join(f"{number} {name}" for number, name in enumerate(view.dataset.classes))
             st.caption(f"It has learned {view.dataset.title}, so its answers are: {names}.")
         for name in SELECTORS.get(page, ()):
-            selector(name, view.config)
+            selector(name, getattr(view, name), view.config)
         if page in ("patches", "embedding") and view.token == 0:
             st.caption(f"CLS has no pixels: you see patch {view.patch + 1}, the one with the most ink.")
 
@@ -142,7 +148,7 @@ def answer_card(view: View) -> None:
 
 
 def choose_model() -> None:
-    now = state.get().model
+    now = state.model()
     opened = st.session_state.setdefault("opened_models", list(models.NAMES))
     if now not in opened:
         opened.append(now)
@@ -154,14 +160,13 @@ def choose_model() -> None:
         about.show(now)
 
 
-def selector(name: str, config: "ViTConfig") -> None:
+def selector(name: str, chosen: int, config: "ViTConfig") -> None:
     """A plain control for what can also be chosen by clicking a picture."""
     widget = f"{name}_widget"
 
     def changed() -> None:
         state.choose(**{name: st.session_state[widget] - (name != "token")})
 
-    chosen = getattr(state.get(), name)
     if name == "token":
         st.session_state[widget] = chosen
         st.selectbox("token", range(config.tokens), key=widget, on_change=changed,

@@ -30,8 +30,8 @@ def render(template: str, **values: Any) -> str:
 
 
 @cache
-def style_sheet() -> str:
-    """The look of all that pages show; the colours are those of the charts."""
+def around_pages() -> str:
+    """What all pages share, for the HTML file that they are shown in; the colours are those of the charts."""
     return render("page", style=text("page.css"), colours=colours.CSS)
 
 

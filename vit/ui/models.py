@@ -5,7 +5,7 @@ import gc
 import threading
 from collections.abc import Hashable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -169,7 +169,7 @@ def image_of(drawing: Drawing) -> np.ndarray | None:
     return found.image if found else drawing.image()
 
 
-@st.cache_resource(max_entries=50, show_spinner=False)
+@lru_cache(50)
 def ink_of(drawing: Drawing) -> Ink | None:
     """How pen strokes became a picture; None for a picture that came whole."""
     return drawing.ink()

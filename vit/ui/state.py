@@ -31,13 +31,27 @@ def get() -> Choice:
     return Choice(kept.drawing, kept.model, kept.chosen_layer, kept.chosen_head, kept.chosen_token, kept.hidden)
 
 
+def drawing() -> Drawing | None:
+    chosen: Drawing | None = st.session_state.drawing
+    return chosen
+
+
+def model() -> str:
+    return str(st.session_state.model)
+
+
+def hides(part: str) -> bool:
+    """Whether a teacher's link hides this part of the page."""
+    return part in st.session_state.hidden
+
+
 def choose(**changes: Any) -> None:
     for name, value in changes.items():
         st.session_state[f"chosen_{name}" if name in COUNTED else name] = value
 
 
-def draw(drawing: Drawing | None) -> None:
-    st.session_state.drawing = drawing
+def draw(chosen: Drawing | None) -> None:
+    st.session_state.drawing = chosen
 
 
 def restore() -> None:
@@ -79,16 +93,16 @@ def settle() -> None:
     if st.session_state.drawing is None:
         return
     try:
-        model, _ = models.load(st.session_state.model)
+        config = models.load(model()).model.config
     except (ValueError, FileNotFoundError) as error:
-        if st.session_state.model == models.DEFAULT:
+        if model() == models.DEFAULT:
             raise
         notice(f"{error} You see the explorer's own model instead.")
         choose(model=models.DEFAULT)
-        model, _ = models.load(models.DEFAULT)
-    config = model.config
+        config = models.load(models.DEFAULT).model.config
     for name, size in {"layer": config.depth, "head": config.heads, "token": config.tokens}.items():
-        choose(**{name: min(st.session_state[f"chosen_{name}"], size - 1)})
+        if st.session_state[f"chosen_{name}"] >= size:
+            choose(**{name: size - 1})
 
 
 def link_parameters() -> dict[str, str]:
@@ -110,5 +124,6 @@ def write_url() -> None:
     """Keep the address bar true, so that a reload or a copied address brings everything back."""
     now = st.query_params.to_dict()
     others = {name: value for name, value in now.items() if name not in ("d", "model", *COUNTED, "off", "hide")}
-    if now != others | link_parameters():
-        st.query_params.from_dict(others | link_parameters())  # all at once: one step for the Back button, not six
+    true = others | link_parameters()
+    if now != true:
+        st.query_params.from_dict(true)  # all at once: one step for the Back button, not six
