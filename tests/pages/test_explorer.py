@@ -223,7 +223,7 @@ def test_the_address_tells_the_choices(shipped, open_app):
 def tour_alone():
     from vit.ui import state, tour
 
-    state.restore()
+    state.restore("draw")
     tour.start_button()
     tour.show("draw", lambda page: None)
 

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 import streamlit
 from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import FileResponse, PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient, WebSocketDenialResponse
@@ -80,8 +82,8 @@ async def streamlit_s_page(request):
 
 def test_streamlit_s_page_comes_with_our_look_even_to_a_browser_that_kept_it_without():
     bare = TestClient(Starlette(routes=[Route("/", streamlit_s_page)]))
-    dressed = TestClient(Starlette(routes=[Route("/", streamlit_s_page)], middleware=server.middleware()),
-                         base_url="http://localhost")
+    rules = [*server.middleware(), Middleware(GZipMiddleware)]
+    dressed = TestClient(Starlette(routes=[Route("/", streamlit_s_page)], middleware=rules), base_url="http://localhost")
     kept = bare.get("/").headers["etag"]
     answer = dressed.get("/", headers={"accept": "text/html,*/*", "if-none-match": kept})
     assert answer.status_code == 200

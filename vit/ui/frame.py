@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 
 PAGES = Path(__file__).parents[2] / "pages"
 PATH = {
-    "draw": "Draw", "patches": "Patches", "embedding": "Embedding",
-    "attention": "Attention", "layers": "Layers", "logits": "Logits",
+    "draw": "Draw", "patches": "Patches", "embedding": "Embedding", "attention": "Attention", "layers": "Layers",
+    "logits": "Logits", "what_if": "What if", "train": "Train",
 }
-BESIDE = {"what_if": "What if", "train": "Train"}
 SELECTORS = {
     "patches": ("token",), "embedding": ("token",), "attention": ("layer", "head", "token"),
     "layers": ("layer", "token"),
@@ -32,7 +31,7 @@ SELECTORS = {
 
 
 def pages() -> dict[str, StreamlitPage]:
-    return {name: page_of(name) for name in PATH | BESIDE}
+    return {name: page_of(name) for name in PATH}
 
 
 def page_of(name: str) -> StreamlitPage:
@@ -42,7 +41,7 @@ def page_of(name: str) -> StreamlitPage:
 @cache
 def _page(name: str) -> StreamlitPage:
     """Kept: to make one, Streamlit looks at the disk, and each run of the script needs all of them."""
-    return st.Page(PAGES / f"{name}.py", title=(PATH | BESIDE)[name], default=name == "draw")
+    return st.Page(PAGES / f"{name}.py", title=PATH[name], default=name == "draw")
 
 
 def begin(page: str) -> View:
@@ -71,24 +70,23 @@ def title(question: str, sentence: str) -> None:
 
 
 def end(page: str) -> None:
-    """Back and Next, by button or by the arrow keys."""
-    if page not in PATH or state.hides("stepper"):
+    """Back and Next, by button or by the arrow keys: they lead through all pages."""
+    if state.hides("stepper"):
         return
     names = list(PATH)
     here = names.index(page)
     steps = [f"**{title}**" if name == page else title for name, title in PATH.items()]
-    last = here == len(names) - 1
     with st.container(horizontal=True, vertical_alignment="center"):
         if here > 0 and st.button(f"Back: {PATH[names[here - 1]]}", shortcut="Left", key="back", width=220):
             go_to(names[here - 1])
         st.caption(" → ".join(steps), text_alignment="center")
-        if st.button("Next: train your own" if last else f"Next: {PATH[names[here + 1]]}", shortcut="Right", key="next",
-                     type="primary", width=300):
-            go_to("train" if last else names[here + 1])
+        if here < len(names) - 1 and st.button(f"Next: {PATH[names[here + 1]]}", shortcut="Right", key="next",
+                                               type="primary", width=220):
+            go_to(names[here + 1])
 
 
 def go_to(page: str) -> None:
-    st.switch_page(page_of(page), query_params=state.link_parameters())
+    st.switch_page(page_of(page), query_params=state.link_parameters(page))
 
 
 def top_line(page: str) -> None:
@@ -111,7 +109,7 @@ def share(page: str) -> None:
 
 
 def link(page: str) -> str:
-    parameters = state.link_parameters()
+    parameters = state.link_parameters(page)
     if page == "train" and (pair := st.session_state.get("train_pair")):
         parameters["run"] = pair
     here = urlsplit(st.context.url or "")

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from vit import glossary
 from vit.charts import colours
 
 FRONTEND = Path(__file__).parent / "frontend"
@@ -32,7 +33,10 @@ def render(template: str, **values: Any) -> str:
 @cache
 def around_pages() -> str:
     """What all pages share, for the HTML file that they are shown in; the colours are those of the charts."""
-    return render("page", style=text("page.css"), colours=colours.CSS)
+    terms = [{"name": term.name, "also": term.also, "meaning": term.meaning, "symbol": term.symbol}
+             for term in glossary.TERMS if term.marked]
+    return render("page", style=text("page.css"), script=text("page.js"), colours=colours.CSS, terms=terms,
+                  groups=glossary.GROUPS)
 
 
 @cache

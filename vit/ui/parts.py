@@ -65,7 +65,10 @@ def quiz(key: str, question: str, options: Sequence[str], solve: Callable[[], tu
 
 def look_closer(view: "View", panels: dict[str, Callable[["View"], None]], key: str) -> None:
     """One of several panels, chosen by the visitor."""
-    chosen = st.segmented_control("Look closer", list(panels), default=next(iter(panels)), required=True, key=key)
+    names = list(panels)
+    st.session_state[key] = state.panel(names)
+    chosen = st.segmented_control("Look closer", names, required=True, key=key,
+                                  on_change=lambda: state.open_panel(st.session_state[key], names))
     panels[chosen](view)
 
 

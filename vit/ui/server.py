@@ -89,7 +89,8 @@ class OwnLook:
     """Puts what all our pages share into the HTML file, in front of all that Streamlit shows."""
 
     PLACE = b'<div id="root"></div>'
-    UNCHANGED = (b"if-none-match", b"if-modified-since")  # a browser that asks so would keep a file without our look
+    # Nothing can be put into a packed file, and a browser that asks whether it has changed would keep one without our look.
+    NOT_ASKED = (b"accept-encoding", b"if-none-match", b"if-modified-since")
 
     def __init__(self, app: ASGIApp):
         self.app = app
@@ -119,5 +120,5 @@ class OwnLook:
             await send(start)
             await send({"type": "http.response.body", "body": body})
 
-        headers = [(name, value) for name, value in scope["headers"] if name not in self.UNCHANGED]
+        headers = [(name, value) for name, value in scope["headers"] if name not in self.NOT_ASKED]
         await self.app({**scope, "headers": headers}, receive, with_our_look)

@@ -120,6 +120,16 @@ def as_code() -> str:
     return ",".join(items)
 
 
+def beyond(config: "ViTConfig") -> list[str]:
+    """What is taken away that this model does not have, in words."""
+    kept = st.session_state
+    patches = [f"patch {patch + 1}" for patch in sorted(kept.get(key("patches"), ())) if patch >= config.patches]
+    heads = [f"head {head + 1} of layer {layer + 1}" for layer, head in sorted(kept.get(key("heads"), ()))
+             if layer >= config.depth or head >= config.heads]
+    blocks = [f"block {block}" for name in BLOCKS for block in kept.get(key(name)) or () if block > config.depth]
+    return patches + heads + blocks
+
+
 def restore(code: str) -> bool:
     """Take away what a link says, as far as it makes sense; whether all of it does. Whether the model has such a
     patch or head is not known yet."""
