@@ -1,4 +1,4 @@
-"""Twin runs with and without flips, live."""
+"""Twin runs that differ in one thing, live."""
 
 import streamlit as st
 
@@ -9,9 +9,8 @@ from vit.ui.panels.train.live import live
 from vit.ui.panels.train.table import table
 
 frame.title(
-    "How does it learn, and what do flips do?",
-    "You train two models at once, from the same weights, on the same images in the same order. "
-    "One of them sees half of the images mirrored.",
+    "How does it learn, and what makes a difference?",
+    "You train two models at once, on the same images in the same order. They are twins but for one thing: choose it.",
 )
 fault = pair.fault()
 setup.choose(pair.start, can_start=not fault)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 PAGES = Path(__file__).parents[2] / "pages"
 PATH = {
     "draw": "Draw", "patches": "Patches", "embedding": "Embedding", "attention": "Attention", "layers": "Layers",
-    "logits": "Logits", "what_if": "What if", "train": "Train",
+    "logits": "Logits", "what_if": "What if", "train": "Train", "claims": "Claims",
 }
 SELECTORS = {
     "patches": ("token",), "embedding": ("token",), "attention": ("layer", "head", "token"),
@@ -112,6 +112,8 @@ def link(page: str) -> str:
     parameters = state.link_parameters(page)
     if page == "train" and (pair := st.session_state.get("train_pair")):
         parameters["run"] = pair
+    if page == "claims" and (claim := st.query_params.get("claim")):
+        parameters["claim"] = claim
     here = urlsplit(st.context.url or "")
     # Without its last slash, the address of the first page would be taken for that of a page beside it.
     path = here.path.rstrip("/") + "/" if page == "draw" else here.path

@@ -18,13 +18,16 @@ from vit.details import Details
 from vit.drawing import Drawing, for_model
 from vit.drawing.ink import Ink
 from vit.environment import whole_number
+from vit.shipped import SHIPPED
 
 if TYPE_CHECKING:
     from vit.model import Probe, VisionTransformer
     from vit.trace import ForwardTrace
 
 DEFAULT = "explorer"
-NAMES = {"explorer": "explorer · trained", "untrained": "untrained · random weights"}
+RECORDED = {"article": "the article's model", "article-flips": "its twin with flips"}
+NAMES = {"explorer": "explorer · trained", **{name: words for name, words in RECORDED.items() if name in SHIPPED},
+         "untrained": "untrained · random weights"}
 MB = 1_000_000
 MOST_OF_A_TRACE = 200 * MB
 

@@ -23,7 +23,7 @@ Choose = Callable[[int], None]
 
 
 def show(picture: Picture, key: str = "", on_choose: Choose | None = None) -> None:
-    """Only templates, which cannot be clicked, need no key."""
+    """Only templates that nobody clicks need no key."""
     match picture:
         case PixelPicture():
             _pixels(picture, key, on_choose)
@@ -33,6 +33,8 @@ def show(picture: Picture, key: str = "", on_choose: Choose | None = None) -> No
             st.echarts_chart(dict(picture.options), key=key, height=picture.height, alt=picture.alt)
         case CurvesPicture():
             markup.component("curves")(key=key, data=[asdict(picture)])
+        case TemplatePicture() if on_choose:
+            _choices(picture, key, on_choose)
         case TemplatePicture():
             st.html(markup.render(picture.template, alt=picture.alt, **picture.values))
         case _:
@@ -74,6 +76,16 @@ def bright_cells(picture: PixelPicture) -> list[int]:
     x = ((np.arange(picture.columns) + 0.5) * width / picture.columns).astype(int)
     light = picture.pixels[np.ix_(y, x)] @ [0.3, 0.59, 0.11]
     return np.flatnonzero(light > 140).tolist()
+
+
+def _choices(picture: TemplatePicture, key: str, on_choose: Choose) -> None:
+    def chosen() -> None:
+        choice = st.session_state[key].choice
+        if choice is not None:
+            on_choose(int(choice))
+
+    html = markup.render(picture.template, alt=picture.alt, **picture.values)
+    markup.component("choices", styled_by_page=True)(key=key, data=[html], on_choice_change=chosen)
 
 
 def _chart(picture: PlotlyPicture, key: str, on_choose: Choose | None) -> None:

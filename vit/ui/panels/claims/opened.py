@@ -1,0 +1,100 @@
+"""One claim: what it says and where, what came out, every run behind it, and what that means."""
+
+import streamlit as st
+
+from vit.charts import claim_tables, claims, study_curves
+from vit.datasets import DATASETS
+from vit.studies import shelf
+from vit.studies.catalogue import CATALOGUE
+from vit.studies.results import Result
+from vit.studies.shelf import Shelved
+from vit.studies.study import Computation, Study
+from vit.ui import parts
+from vit.ui.panels.claims.listing import open_claim
+from vit.ui.show import show
+from vit.ui.view import is_dark
+
+IDS = list(CATALOGUE)
+
+
+def asked_for() -> Study | Computation | None:
+    """The claim that the address names; a name that there is not gets a sentence."""
+    name = st.query_params.get("claim")
+    if name and name not in CATALOGUE:
+        st.warning(f"There is no claim “{parts.as_text(name[:60])}”. Here are all that there are.")
+        open_claim(None)
+    return CATALOGUE.get(name or "")
+
+
+def head(study: Study | Computation, found: Shelved) -> None:
+    """The way to the others, the verdict, and where the claim stands."""
+    place = IDS.index(study.id)
+    with st.container(horizontal=True):
+        st.button("All claims", icon=":material/list:", key="claims_all", on_click=open_claim, args=(None,))
+        st.button("Previous", icon=":material/arrow_back:", key="claims_previous", disabled=place == 0,
+                  on_click=open_claim, args=(IDS[max(place - 1, 0)],))
+        st.button("Next", icon=":material/arrow_forward:", key="claims_next", disabled=place == len(IDS) - 1,
+                  on_click=open_claim, args=(IDS[min(place + 1, len(IDS) - 1)],))
+    show(claim_tables.head(study, claim_tables.tell(study, found.result, found.problem)))
+
+
+def evidence(study: Study | Computation, result: Result | None) -> None:
+    """Dots, differences and findings; figures of a computation; without a result, what would be run."""
+    if isinstance(study, Computation):
+        if result:
+            show(claim_tables.figures(study, result.figures))
+        else:
+            st.markdown(f"**How it will be decided**, written down before it was computed: {study.rule}")
+    elif result:
+        shown = claims.bands(study, result.findings)
+        runs, differences = st.columns(2, gap="large")
+        with runs:
+            st.markdown("**Every run**, joined to its twins of the same seed")
+            show(claims.every_run(study, shown, result.runs, dark=is_dark()), f"claims_runs_{study.id}")
+        with differences:
+            st.markdown("**What the rules look at**, with 95 % intervals")
+            show(claims.every_difference(study, shown, dark=is_dark()), f"claims_differences_{study.id}")
+        st.caption("Left: a cross marks a run that diverged. Right: a ring for each seed; the bar is the interval of "
+                   "their mean, in the colour of the verdict; grey is no difference, and blue, dotted or shaded, what "
+                   "the rule asks for.")
+        show(claim_tables.findings(study, result))
+    else:
+        show(claim_tables.planned(study))
+
+
+def meaning(study: Study | Computation, result: Result | None) -> None:
+    show(claim_tables.in_words(study, result))
+
+
+def command(study: Study | Computation) -> None:
+    st.caption("Try it again, from the project's folder:")
+    st.code(f"python -m vit.studies {study.id}{' --again' if isinstance(study, Study) else ''}", language="bash")
+
+
+def behind(study: Study | Computation, result: Result | None) -> None:
+    if isinstance(study, Study) and result:
+        st.fragment(learning)(study.id)
+
+
+def learning(study_id: str) -> None:
+    """Curves, and what was read off the weights, in one setting at a time."""
+    study = CATALOGUE[study_id]
+    result = shelf.result_of(study).result
+    if not isinstance(study, Study) or result is None:
+        return
+    st.subheader("How they learned", anchor=False)
+    settings = [setting.name for setting in study.settings]
+    setting = settings[0] if len(settings) == 1 else st.segmented_control(
+        "Setting", settings, default=settings[0], required=True, key=f"claims_setting_{study.id}",
+        label_visibility="collapsed")
+    for column, quantity in zip(st.columns(2, gap="large"), ("accuracy", "loss"), strict=True):
+        with column:
+            show(study_curves.curves(study, setting, result.runs, quantity), f"claims_{quantity}_{study.id}")
+    st.caption("Strong: the mean of an arm on validation images. Thin: single runs; dotted: in training.")
+    names = study_curves.names_of_readings(result.runs, setting)
+    dataset = next(one.base.dataset for one in study.settings if one.name == setting)
+    for name, column in zip(names, st.columns(max(len(names), 1), gap="large"), strict=False):
+        with column:
+            st.markdown(f"**{name.capitalize()}**")
+            show(study_curves.reading(study, setting, result.runs, name, DATASETS[dataset].classes),
+                 f"claims_{name}_{study.id}")
