@@ -46,8 +46,9 @@ class PixelPicture(Picture):
     words: Mapping[int, str] = field(default_factory=dict)  # by cell, always shown
     chosen: Sequence[int] = ()  # cells with a frame
     dashed: Sequence[int] = ()  # cells with a broken frame
+    span: int = 1  # cells that a frame takes in, side by side
     legend: Legend | None = None
-    row_names: Sequence[str] = ()
+    row_names: Sequence[str] = ()  # where one is empty, its row has no name
     column_names: Sequence[str] = ()
     corner: str = ""  # what the names of rows and columns count
     lines: bool = False  # between the cells

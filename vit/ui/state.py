@@ -10,7 +10,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from vit import drawing as drawings
 from vit.drawing import Drawing
-from vit.ui import models, what_if
+from vit.ui import beside, models, what_if
 
 if TYPE_CHECKING:
     from vit.config import ViTConfig
@@ -23,7 +23,7 @@ KEPT_AS = {"at": "chosen_key", "output": "chosen_output", "number": "chosen_numb
            "class": "chosen_class"}
 FROM_ZERO = ("token", "at", "class")  # token 0 is CLS, class 0 the digit 0; all else is counted from 1 in a link
 SCALES = ("own", "shared")  # of the maps on Attention
-OURS = ("d", "model", *COUNTED, *KEPT_AS, "panel", "scale", "off", "hide")
+OURS = ("d", "model", *COUNTED, *KEPT_AS, "panel", "scale", "off", "hide", "with")
 HISTORY = 60  # addresses remembered: browsers keep fewer
 
 
@@ -37,11 +37,13 @@ class Choice:
     head: int
     token: int
     hidden: frozenset[str]
+    beside: str  # another model or drawing to compare with, as a code; empty for none
 
 
 def get() -> Choice:
     kept = st.session_state
-    return Choice(kept.drawing, kept.model, kept.chosen_layer, kept.chosen_head, kept.chosen_token, kept.hidden)
+    return Choice(kept.drawing, kept.model, kept.chosen_layer, kept.chosen_head, kept.chosen_token, kept.hidden,
+                  kept.beside)
 
 
 def drawing() -> Drawing | None:
@@ -124,7 +126,8 @@ def _adopt(asked: dict[str, str], page: str) -> None:
     kept.hidden = frozenset(hidden & set(HIDEABLE))
     if hidden - set(HIDEABLE):
         notice(f"The link hides something that cannot be hidden. What can be: {', '.join(HIDEABLE)}.")
-    choose(drawing=None, model=asked.get("model", models.DEFAULT), layer=0, head=0, token=0)
+    choose(drawing=None, model=asked.get("model", models.DEFAULT), layer=0, head=0, token=0,
+           beside=asked.get("with", ""))
     try:
         models.find(model())
     except (ValueError, FileNotFoundError) as error:
@@ -138,6 +141,11 @@ def _adopt(asked: dict[str, str], page: str) -> None:
     for name in (*COUNTED, *KEPT_AS):
         if name in asked or name in ON_PAGE.get(page, ()):
             _adopt_number(name, asked.get(name))
+    try:
+        beside.find(kept.beside or models.DEFAULT)
+    except (ValueError, FileNotFoundError) as error:
+        notice(f"{error} Nothing stands beside yours.")
+        choose(beside="")
     if "scale" in asked or page == "attention":
         kept.shared_scale = asked.get("scale") == SCALES[1]
         if asked.get("scale", SCALES[0]) not in SCALES:
@@ -219,6 +227,7 @@ def link_parameters(page: str | None = None) -> dict[str, str]:
         "scale": SCALES[1] if page == "attention" and st.session_state.get("shared_scale") else "",
         "off": what_if.as_code(),
         "hide": ",".join(sorted(now.hidden)),
+        "with": now.beside,
     }
     return {name: value for name, value in parameters.items() if value}
 
