@@ -29,8 +29,8 @@ SYMBOLS = (
          symbol=True),
     Term("E_pos", "One learned vector of D numbers for each place. Added to a token, it tells where the token is.",
          symbol=True),
-    Term("z", "The residual stream: all tokens as they are at one place of the model. z₀ enters the first block, z with "
-         "ℓ as its index has left block ℓ.", also=("z₀",), symbol=True),
+    Term("z", "The residual stream: all tokens as they are at one place of the model. z₀ enters the first block, z "
+         "with ℓ as its index has left block ℓ.", also=("z₀",), symbol=True),
     Term("q", "Query: what a token looks for, as d_k numbers. Each head makes its own from the token.", symbol=True),
     Term("k", "Key: what a token offers to those who look, as d_k numbers.", symbol=True),
     Term("v", "Value: what a token hands over to those who look at it, as d_k numbers.", symbol=True),
@@ -49,20 +49,20 @@ MODEL = (
     Term("patch", "A small square of the picture. To the model it is one word of a sentence.", also=("patches",)),
     Term("token", "What the model computes with: one vector for each patch, and one for CLS."),
     Term("vector", "A row of numbers."),
-    Term("CLS", "The class token. It has no pixels: a learned vector, the same for every picture, that collects what the "
-         "answer needs. The answer is read from it alone."),
+    Term("CLS", "The class token. It has no pixels: a learned vector, the same for every picture, that collects what "
+         "the answer needs. The answer is read from it alone."),
     Term("embedding", "Turning a patch into a vector of D numbers, by one learned matrix."),
     Term("position", "Where a token is in the picture. The model knows it only from a learned vector that is added."),
     Term("dot product", "Multiply two vectors number by number, and add up. Large when both point the same way."),
-    Term("attention", "How a token gathers from others: it compares its query with all keys, and takes a weighted sum of "
-         "their values."),
+    Term("attention", "How a token gathers from others: it compares its query with all keys, and takes a weighted sum "
+         "of their values."),
     Term("head", "One of h attentions that work side by side in a block, each with its own queries, keys and values."),
     Term("query", "What a token looks for, as d_k numbers.", also=("queries",)),
     Term("key", "What a token offers to those who look.", marked=False),
     Term("value", "What a token hands over to those who look at it.", marked=False),
     Term("score", "How well a query matches a key: their dot product, divided by √d_k, before softmax."),
-    Term("softmax", "Turns any numbers into shares that are positive and add up to 1: each is e to the number, divided by "
-         "the sum of all. The larger, the more it takes."),
+    Term("softmax", "Turns any numbers into shares that are positive and add up to 1: each is e to the number, divided "
+         "by the sum of all. The larger, the more it takes."),
     Term("pattern", "All attention weights of a head: a row is who looks, a column at whom. Each row adds up to 1.",
          marked=False),
     Term("MSA", "Multi-head self-attention: all heads of a block, their results put side by side and mixed by one "
@@ -71,11 +71,11 @@ MODEL = (
     Term("output projection", "The matrix that mixes what the heads of a block bring home, before it is added."),
     Term("block", "One of L equal parts of the model: attention, then an MLP. Both only add to what is there.",
          also=("layer",)),
-    Term("residual stream", "What runs through all blocks. Each block reads it and adds to it; nothing is ever replaced.",
-         also=("residual",)),
+    Term("residual stream", "What runs through all blocks. Each block reads it and adds to it; nothing is ever "
+         "replaced.", also=("residual",)),
     Term("LayerNorm", "Brings a token's numbers to mean 0 and deviation 1, then gives each its own γ and β. It keeps "
          "every block's input in the same range.", also=("LN",)),
-    Term("MLP", "Two layers of weights that each token goes through alone: D numbers to many more, GELU, and back to D."),
+    Term("MLP", "Two layers of weights that each token goes through alone: D numbers to many more, GELU, back to D."),
     Term("GELU", "Lets positive numbers through and holds negative ones back, smoothly: x times Φ(x)."),
     Term("logit", "The model's score for one class, before softmax makes probabilities of all of them."),
     Term("probability", "What softmax makes of a logit. How far to trust it is what calibration tells.",
@@ -86,16 +86,16 @@ MODEL = (
     Term("bias", "A learned number that is added after a multiplication.", also=("biases",)),
     Term("Conv2d", "A layer that moves a small filter over a picture. With steps as long as the filter it is the "
          "embedding of patches."),
-    Term("filter", "One column of E, seen as a picture of P x P pixels: what one of the D numbers looks for in a patch."),
+    Term("filter", "One column of E, as a picture of P x P pixels: what one of the D numbers looks for in a patch."),
     Term("mask", "Scores set to minus infinity before softmax, so that nobody can look there."),
 )
 READING = (
     Term("cosine", "How alike two vectors point: 1 for the same way, 0 for nothing in common, -1 for opposite ways."),
-    Term("entropy", "How spread attention is, in bits: 0 for one token only, and one bit more each time it spreads over "
-         "twice as many."),
+    Term("entropy", "How spread attention is, in bits: 0 for one token only, and one bit more each time it spreads "
+         "over twice as many."),
     Term("attention rollout", "Attention followed through all layers, with the residual stream as half of each step: a "
          "guess at where the answer comes from.", also=("rollout",)),
-    Term("rank correlation", "Whether two lists are in the same order: 1 for the same, 0 for none, -1 for the reverse."),
+    Term("rank correlation", "Whether two lists are in the same order: 1 is the same, 0 none, -1 the reverse."),
     Term("occlusion", "Hiding a patch and measuring what the answer loses."),
     Term("centre of mass", "The point at which the ink would balance. MNIST's makers put it in the middle."),
 )
@@ -115,14 +115,14 @@ TRAINING = (
     Term("AdamW", "The way of stepping that is usual for Transformers: each weight has a pace of its own."),
     Term("weight decay", "Every step also makes the weights a little smaller, so that none grows without need."),
     Term("dropout", "Some numbers are set to 0 by chance while a model trains, so that it relies on none of them."),
-    Term("label smoothing", "Training for a little less than certainty: not 100 % for the right class, but a little for "
-         "each of the others. The answers are then less sure, and often as good."),
+    Term("label smoothing", "Training for a little less than certainty: not 100 % for the right class, but a little "
+         "for each of the others. The answers are then less sure, and often as good."),
     Term("calibration", "Whether “80 % sure” is right in 80 % of the cases."),
     Term("augmentation", "Showing changed copies of the training images: mirrored, moved, turned.",
          also=("augmentations",)),
     Term("flip", "An image mirrored, left for right.", also=("flips", "mirrored")),
-    Term("twins", "Two runs that differ in one setting, and in nothing else: same first weights, same images in the same "
-         "order."),
+    Term("twins", "Two runs that differ in one setting, and in nothing else: same first weights, same images in the "
+         "same order."),
     Term("seed", "The number from which everything random in a run follows. The same seed repeats the run, another one "
          "shows what was luck."),
     Term("interval", "The range in which the true difference lies, as far as so many runs or images can tell. When it "

@@ -11,7 +11,7 @@ from streamlit.navigation.page import StreamlitPage
 
 from vit.charts import colours, patches
 from vit.charts.picture import TemplatePicture
-from vit.ui import about, models, parts, state, tour
+from vit.ui import about, models, parts, state, tour, what_if
 from vit.ui import view as views
 from vit.ui.show import show
 from vit.ui.view import View
@@ -63,7 +63,7 @@ def title(question: str, sentence: str) -> None:
         st.title(question, anchor=False)
         with st.container(horizontal=True, wrap=False, width="content"):  # a long question has both below it
             if not state.hides("tour"):
-                tour.start_button()
+                tour.start_button(begin_tour)
             if not state.hides("share") and st.button("Share", icon=":material/link:"):
                 share(st.session_state.page)
     st.markdown(sentence)
@@ -76,7 +76,7 @@ def end(page: str) -> None:
     names = list(PATH)
     here = names.index(page)
     steps = [f"**{title}**" if name == page else title for name, title in PATH.items()]
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="center", key="stepper"):
         if here > 0 and st.button(f"Back: {PATH[names[here - 1]]}", shortcut="Left", key="back", width=220):
             go_to(names[here - 1])
         st.caption(" → ".join(steps), text_alignment="center")
@@ -89,13 +89,19 @@ def go_to(page: str) -> None:
     st.switch_page(page_of(page), query_params=state.link_parameters(page))
 
 
+def begin_tour() -> None:
+    first = tour.stops(PATH)[0].page
+    tour.go_to_stop(0, first)
+    go_to(first)
+
+
 def top_line(page: str) -> None:
     """Notices, and the tour, close to the menu: on a projector every line counts."""
     for sentence in st.session_state.notices:
         st.warning(parts.as_text(sentence))
     st.session_state.notices.clear()
     if not state.hides("tour"):
-        tour.show(page, go_to)
+        tour.show(page, views.current(), tour.stops(PATH), go_to)
 
 
 @st.dialog("Share")
@@ -141,9 +147,12 @@ def sidebar(page: str) -> None:
 
 
 def answer_card(view: View) -> None:
+    """The drawing and its answer; where parts are taken away, also what the model says then."""
+    told = [{"answer": trace.prediction, "confidence": f"{trace.probabilities.max():.1%}",
+             "sure": view.would_be_sure(float(trace.probabilities.max()))}
+            for trace in (view.trace, *([view.changed_by(*what_if.probes(view.config))] if what_if.as_code() else []))]
     show(TemplatePicture("answer_card", {
-        "picture": colours.data_uri(view.trace.image), "answer": view.trace.prediction,
-        "confidence": f"{view.confidence:.1%}", "sure": view.sure,
+        "picture": colours.data_uri(view.trace.image), "before": told[0], "after": told[1] if told[1:] else None,
     }, alt=f"your digit, {view.config.image_size} by {view.config.image_size} pixels"))
 
 

@@ -35,8 +35,8 @@ def around_pages() -> str:
     """What all pages share, for the HTML file that they are shown in; the colours are those of the charts."""
     terms = [{"name": term.name, "also": term.also, "meaning": term.meaning, "symbol": term.symbol}
              for term in glossary.TERMS if term.marked]
-    return render("page", style=text("page.css") + text("frame.css"), script=text("page.js"), colours=colours.CSS, terms=terms,
-                  groups=glossary.GROUPS)
+    return render("page", style=text("page.css") + text("frame.css"), script=text("page.js"), colours=colours.CSS,
+                  terms=terms, groups=glossary.GROUPS)
 
 
 @cache

@@ -56,8 +56,14 @@ _reader = ThreadPoolExecutor(1, "reader")  # each run of a page is a new thread,
 def name_of(model_id: str) -> str:
     if model_id in NAMES:
         return NAMES[model_id]
+    from vit.runs.names import pair_of
+
     run, _, checkpoint = model_id.removeprefix("run:").partition("/")
-    return f"your run {run} · {checkpoint}"
+    pair = pair_of(run)
+    arm, epoch = run.removeprefix(pair).strip("-"), checkpoint.removeprefix("epoch-")
+    after = f"epoch {int(epoch)}" if epoch.isdecimal() else checkpoint
+    # What tells twins apart comes first, then the end of what they have in common; its date is the same for most.
+    return " · ".join(filter(None, [arm, after, "-".join(pair.split("-")[2:]) or pair]))
 
 
 @cache

@@ -66,10 +66,10 @@ def quiz(key: str, question: str, options: Sequence[str], solve: Callable[[], tu
 def look_closer(view: "View", panels: dict[str, Callable[["View"], None]], key: str) -> None:
     """One of several panels, chosen by the visitor."""
     names = list(panels)
-    st.session_state[key] = state.panel(names)
-    chosen = st.segmented_control("Look closer", names, required=True, key=key,
-                                  on_change=lambda: state.open_panel(st.session_state[key], names))
-    panels[chosen](view)
+    st.session_state[key] = opened = state.panel(names)
+    st.segmented_control("Look closer", names, required=True, key=key,
+                         on_change=lambda: state.open_panel(st.session_state[key], names))
+    panels[opened](view)
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ class OwnLook:
     """Puts what all our pages share into the HTML file, in front of all that Streamlit shows."""
 
     PLACE = b'<div id="root"></div>'
-    # Nothing can be put into a packed file, and a browser that asks whether it has changed would keep one without our look.
+    # Nothing can be put into a packed file, and who asks whether it has changed would keep one without our look.
     NOT_ASKED = (b"accept-encoding", b"if-none-match", b"if-modified-since")
 
     def __init__(self, app: ASGIApp):

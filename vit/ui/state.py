@@ -200,7 +200,8 @@ def _tell_what_is_beyond(config: "ViTConfig") -> None:
     sizes = {"layer": config.depth, "head": config.heads, "token": config.tokens, "at": config.tokens,
              "output": config.width, "number": config.width, "unit": config.mlp_width, "class": config.classes}
     if st.session_state.asked.pop("off", None) is not None and (missing := what_if.beyond(config)):
-        notice(f"The link takes away {what_if.listed(missing)}, which this model does not have. The rest is as it asks.")
+        notice(f"The link takes away {what_if.listed(missing)}, which this model does not have. "
+               "The rest is as it asks.")
     for name, number in st.session_state.asked.items():
         first = 0 if name in FROM_ZERO else 1
         last = sizes[name] - 1 + first

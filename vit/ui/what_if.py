@@ -81,6 +81,10 @@ def changes(config: "ViTConfig") -> list[Change]:
     return [Change(words, probe) for wanted, words, probe in possible if wanted]
 
 
+def probes(config: "ViTConfig") -> list["Probe"]:
+    return [change.probe for change in changes(config)]
+
+
 def listed(words: list[str]) -> str:
     """a, b and c"""
     return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

@@ -52,6 +52,7 @@ function point() {
     if (!card) pointed = null;
     return;
   }
+  dress(card.closest(".st-key-tour"));
   target.dataset.pwPointed = "";
   if (now === pointed) return;
   pointed = now;
@@ -71,7 +72,7 @@ const TERMS = new RegExp(`${edge(`(?:${spellings(false)})s?`)}`, "giu");
 const SYMBOLS = new RegExp(edge(spellings(true)), "gu");
 const READ = "[data-testid=stMain] .stMarkdown, [data-testid=stMain] [data-testid=stCaptionContainer], "
   + "[data-testid=stMain] .katex-html, [data-testid=stSidebar] .stMarkdown";
-const UNREAD = "a, button, label, code, pre, h1, h2, h3, [role=dialog] *, .katex-mathml, .pw-corner";
+const UNREAD = "a, button, label, code, pre, h1, h2, h3, [role=dialog] *, .katex-mathml, .st-key-stepper *";
 let marked = []; // { range, term }
 
 function spelling(name, term) {

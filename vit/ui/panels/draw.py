@@ -10,6 +10,7 @@ import streamlit as st
 from vit import data, drawing
 from vit.charts import draw
 from vit.charts.picture import PixelPicture
+from vit.datasets import DATASETS
 from vit.drawing import ink
 from vit.ui import canvas, models, parts, state
 from vit.ui.show import show
@@ -31,13 +32,13 @@ def sentence(view: View | None) -> str:
 
 def drawing_to_answer(view: View | None) -> None:
     """The canvas, what becomes of the ink, and the answer, side by side."""
-    row = st.container(horizontal=True, gap="medium")
+    row = st.container(horizontal=True, gap="medium", key="drawing")
     with row.container(width=drawing.SIDE):
         canvas.show()
         canvas_buttons()
-    with row.container(width=236):
+    with row.container(width=236, key="drawing_steps"):
         steps(view)
-    with row.container(width="stretch"):
+    with row.container(width="stretch", key="drawing_answer"):
         answer(view)
 
 
@@ -81,7 +82,8 @@ def way_to_the_middle(found: ink.Ink) -> list[tuple[np.ndarray, str]]:
 
 def answer(view: View | None) -> None:
     if view is None:
-        st.markdown("#### The answer\nappears with your first stroke, and follows each further one.")
+        classes = len(DATASETS["mnist"].classes)
+        show(draw.no_answer(classes, "comes with your first stroke"))
         return
     comment = f"{view.confidence:.1%} sure" if view.sure else f"not sure: {view.confidence:.1%} at best"
     label = view.drawing.label if view.reads_digits else None
