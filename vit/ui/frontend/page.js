@@ -26,19 +26,17 @@ function follow() {
   if (!first) one("[data-testid=stMain]")?.scrollTo(0, 0);
 }
 
-/* From the menu, Streamlit puts a page and its parameters into the history one by one: the second takes the first's
-   place, so that Back leads past both. */
+/* Streamlit puts a page and its parameters into the history one by one. What follows from one touch is one step: the
+   first new address makes it, all others take its place. */
 const push = history.pushState.bind(history);
-let bare = false; // the last entry is a page without its parameters, and nobody has touched anything since
+let stepped = true; // since the last touch; nobody has touched anything while a page is opened
 
-history.pushState = (state, title, url) => {
-  const next = new URL(url, location.href);
-  const samePage = next.pathname === location.pathname;
-  if (bare && samePage) history.replaceState(state, title, url);
-  else push(state, title, url);
-  bare = !samePage && !next.search;
+history.pushState = (...address) => {
+  if (stepped) history.replaceState(...address);
+  else push(...address);
+  stepped = true;
 };
-for (const touch of ["pointerdown", "keydown"]) addEventListener(touch, () => { bare = false; }, true);
+for (const touch of ["pointerdown", "keydown"]) addEventListener(touch, () => { stepped = false; }, true);
 
 /* The tour points: it brings the thing into view and frames it. */
 let pointed = null; // stop and selector
