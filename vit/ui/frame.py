@@ -24,6 +24,7 @@ PATH = {
     "draw": "Draw", "patches": "Patches", "embedding": "Embedding", "attention": "Attention", "layers": "Layers",
     "logits": "Logits", "what_if": "What if", "train": "Train", "claims": "Claims",
 }
+TEACHERS_SERVER = "http://localhost:8501"  # in the links of TEACHING.md
 SELECTORS = {
     "patches": ("token",), "embedding": ("token",), "attention": ("layer", "head", "token"),
     "layers": ("layer", "token"),
@@ -106,12 +107,19 @@ def top_line(page: str) -> None:
 
 @st.dialog("Share")
 def share(page: str) -> None:
-    st.markdown("This link brings back this page, with your drawing and model, your layer, head and token, what you "
-                "have taken away, and the run you look at.")
+    st.markdown("This link brings back this page, with your drawing and model, all that you have chosen and opened, what "
+                "you have taken away, and the run you look at.")
     address = link(page)
     st.code(address, language=None, wrap_lines=True)
     hide = f"{'&' if '?' in address else '?'}hide={','.join(state.HIDEABLE)}"
     st.caption(f"For a class: add `{hide}` (any of them) to hide parts.")
+    with st.expander("For teachers: a demo of 10 minutes, a lesson of 45", icon=":material/school:"):
+        st.markdown(teaching().replace(TEACHERS_SERVER, urlunsplit((*urlsplit(st.context.url or "")[:2], "", "", ""))))
+
+
+@cache
+def teaching() -> str:
+    return (PAGES.parent / "TEACHING.md").read_text(encoding="utf-8").partition("\n\n")[2]
 
 
 def link(page: str) -> str:
