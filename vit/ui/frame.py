@@ -107,8 +107,8 @@ def top_line(page: str) -> None:
 
 @st.dialog("Share")
 def share(page: str) -> None:
-    st.markdown("This link brings back this page, with your drawing and model, all that you have chosen and opened, what "
-                "you have taken away, and the run you look at.")
+    st.markdown("This link brings back this page, with your drawing and model, all that you have chosen and opened, "
+                "what you have taken away, and the run you look at.")
     address = link(page)
     st.code(address, language=None, wrap_lines=True)
     hide = f"{'&' if '?' in address else '?'}hide={','.join(state.HIDEABLE)}"

@@ -45,8 +45,8 @@ def what_goes_in(view: View) -> str:
 def cut(view: View) -> str:
     config = view.config
     return (f"A Transformer reads words. So the picture is cut into **{config.patches} patches** of "
-            f"{config.patch_size} x {config.patch_size} pixels, and each is one word. **Click a patch**, best one with ink "
-            "in it.")
+            f"{config.patch_size} x {config.patch_size} pixels, and each is one word. **Click a patch**, best one "
+            "with ink in it.")
 
 
 def embedded(view: View) -> str:
