@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PAGES = Path(__file__).parents[2] / "pages"
 PATH = {
-    "draw": "Draw", "patches": "Patches", "embedding": "Embedding",
+    "draw": "Draw", "machine": "Machine", "patches": "Patches", "embedding": "Embedding",
     "attention": "Attention", "layers": "Layers", "logits": "Logits",
 }
 BESIDE = {"what_if": "What if", "train": "Train"}
