@@ -13,11 +13,11 @@ import pytest
 import torch
 
 from tests.support.runs import wait_for
-from vit import checkpoints, runs, worker
+from vit import checkpoints, runs
 from vit.config import TrainConfig, ViTConfig
 from vit.data import DataUnavailable
 from vit.reports import Validation
-from vit.runs import queue
+from vit.runs import queue, work
 from vit.training import load_examples
 
 PROJECT = Path(__file__).parent.parent
@@ -224,7 +224,7 @@ def test_a_full_disk_ends_in_a_clear_status_and_nothing_is_lost(root, monkeypatc
         write(path, tensors, header)
 
     monkeypatch.setattr(checkpoints, "write_tensors", quota)
-    assert worker.Worker(folder).work() == 1
+    assert work.Worker(folder).work() == 1
     status = runs.read_status(folder)
     assert status.state == "failed"
     assert "The disk is full" in status.reason
@@ -232,7 +232,7 @@ def test_a_full_disk_ends_in_a_clear_status_and_nothing_is_lost(root, monkeypatc
         checkpoints.read_tensors(path)
     monkeypatch.undo()
     monkeypatch.setenv("PATCHWISE_RUNS", str(root))
-    assert worker.Worker(folder).work() == 0
+    assert work.Worker(folder).work() == 0
     assert state_of(folder) == "done"
 
 
@@ -240,10 +240,10 @@ def test_data_that_cannot_be_had_fail_the_run_with_their_own_sentence(root, monk
     def offline(*_):
         raise DataUnavailable("Fashion-MNIST could not be downloaded: check the internet connection.")
 
-    monkeypatch.setattr(worker.data, "needs_download", lambda name: True)
-    monkeypatch.setattr(worker.data, "download", offline)
+    monkeypatch.setattr(work.data, "needs_download", lambda name: True)
+    monkeypatch.setattr(work.data, "download", offline)
     folder = runs.create(replace(CONFIG, dataset="fashion-mnist"))
-    assert worker.Worker(folder).work() == 1
+    assert work.Worker(folder).work() == 1
     status = runs.read_status(folder)
     assert status.state == "failed"
     assert status.reason == "Fashion-MNIST could not be downloaded: check the internet connection."
@@ -258,12 +258,12 @@ def test_a_download_is_told_in_the_status(root, monkeypatch):
         progress(13_000_000, 26_000_000)  # so soon after the first that it is not worth writing
         told.append(runs.read_status(folder).reason)
 
-    monkeypatch.setattr(worker.data, "needs_download", lambda name: name == "fashion-mnist")
-    monkeypatch.setattr(worker.data, "download", download)
-    monkeypatch.setattr(worker, "load_examples", lambda config: load_examples(replace(config, dataset="mnist")))
+    monkeypatch.setattr(work.data, "needs_download", lambda name: name == "fashion-mnist")
+    monkeypatch.setattr(work.data, "download", download)
+    monkeypatch.setattr(work, "load_examples", lambda config: load_examples(replace(config, dataset="mnist")))
     folder = runs.create(replace(CONFIG, dataset="fashion-mnist"))
     with runs.locked(folder):
-        assert worker.Worker(folder).work() == 0
+        assert work.Worker(folder).work() == 0
     assert told == ["Fashion-MNIST is being downloaded: 12.0 of 26.0 MB"] * 2
     assert runs.read_status(folder).state == "done"
 
@@ -296,7 +296,7 @@ def test_a_really_full_disk_ends_in_a_clear_status(root, monkeypatch):
     try:
         monkeypatch.setenv("PATCHWISE_RUNS", str(disk))
         folder = runs.create(CONFIG)
-        assert worker.Worker(folder).work() == 1
+        assert work.Worker(folder).work() == 1
         status = runs.read_status(folder)
         assert status.state == "failed"
         assert "The disk is full" in status.reason
@@ -306,10 +306,10 @@ def test_a_really_full_disk_ends_in_a_clear_status(root, monkeypatch):
 
 
 def test_checkpoints_are_thinned_out_but_first_and_last_stay(root, monkeypatch):
-    monkeypatch.setattr(worker, "CHECKPOINTS_KEPT", 3)
+    monkeypatch.setattr(work, "CHECKPOINTS_KEPT", 3)
     config = TrainConfig(model=CONFIG.model, train_images=32, batch_size=16, epochs=9, validation_images=100)
     folder = runs.create(config)
-    worker.Worker(folder).work()
+    work.Worker(folder).work()
     kept = runs.read_run(folder).checkpoints
     assert len(kept) <= 3
     assert kept[0] == "epoch-0000"
@@ -321,9 +321,9 @@ def test_weights_that_would_not_fit_the_limit_end_the_run_in_words_and_nothing_i
                          epochs=15, validation_images=100)
     folder = runs.create(config)
     monkeypatch.setenv("PATCHWISE_RUNS_MB", "5")
-    assert worker.Worker(folder).work() == 0
+    assert work.Worker(folder).work() == 0
     status = runs.read_status(folder)
-    assert (status.state, status.reason) == ("failed", worker.NO_MORE_ROOM)
+    assert (status.state, status.reason) == ("failed", work.NO_MORE_ROOM)
     assert runs.disk_used() <= 5_000_000
     kept = runs.get(folder.name).checkpoints
     assert len(kept) > 3
@@ -331,7 +331,7 @@ def test_weights_that_would_not_fit_the_limit_end_the_run_in_words_and_nothing_i
         checkpoints.load(runs.checkpoint_path(folder.name, stem))
     told = runs.Feed(folder).read()
     monkeypatch.setenv("PATCHWISE_RUNS_MB", "100")
-    assert worker.Worker(folder).work() == 0
+    assert work.Worker(folder).work() == 0
     assert state_of(folder) == "done"
     assert f"epoch-{len(kept):04d}" in runs.get(folder.name).checkpoints  # that there had been no room for
     again = runs.Feed(folder).read()
@@ -342,7 +342,7 @@ def test_a_run_outside_the_folder_of_runs_has_no_limit(root, monkeypatch):
     monkeypatch.setenv("PATCHWISE_RUNS", str(root / "runs"))
     monkeypatch.setenv("PATCHWISE_RUNS_MB", "0")
     folder = runs.create(replace(CONFIG, epochs=1), folder=root / "elsewhere")
-    assert worker.Worker(folder).work() == 0
+    assert work.Worker(folder).work() == 0
     assert state_of(folder) == "done"
 
 
@@ -353,7 +353,7 @@ def test_a_state_that_cannot_be_read_fails_the_run_in_words(root, damage):
         checkpoints.write_tensors(folder / "state.safetensors", {"model.x": torch.zeros(3)}, {"progress": {}})
     else:
         (folder / "state.safetensors").write_bytes(damage)
-    assert worker.Worker(folder).work() == 1
+    assert work.Worker(folder).work() == 1
     status = runs.read_status(folder)
     assert status.state == "failed"
     assert status.reason.startswith("state.safetensors")
@@ -363,7 +363,7 @@ def test_a_state_that_cannot_be_read_fails_the_run_in_words(root, damage):
 def test_who_is_stopped_or_paused_before_the_first_step_takes_none(root, command, state):
     folder = runs.create(CONFIG)
     runs.write_control(folder, command)
-    assert worker.Worker(folder).work() == 0
+    assert work.Worker(folder).work() == 0
     assert state_of(folder) == state
     assert not (folder / "metrics.jsonl").exists()
 

@@ -8,8 +8,9 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.support.visitor import serve
-from vit import runs, worker
+from vit import runs
 from vit.config import TrainConfig, ViTConfig
+from vit.runs import work
 
 PATIENCE = 120_000  # milliseconds; the workers may share the machine with others
 
@@ -118,7 +119,7 @@ def finished(tmp_path_factory):
         patched.setenv("PATCHWISE_RUNS", str(folder))
         pair = runs.create_twins(config, "quick")
         for run in runs.pair(pair):
-            assert worker.Worker(run.folder).work() == 0
+            assert work.Worker(run.folder).work() == 0
     return folder, pair
 
 

@@ -5,9 +5,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import PATH, turn_to
-from vit import checkpoints, drawing, runs, worker
+from vit import checkpoints, drawing, runs
 from vit.config import PRESETS, TrainConfig, ViTConfig
 from vit.interventions import MaskPatches, PositionsOff
+from vit.runs import work
 from vit.trace import trace_image
 
 SMALL = ViTConfig(patch_size=7, width=32, depth=3, heads=4)
@@ -102,7 +103,7 @@ def test_each_model_tells_how_it_came_to_be(tmp_path, monkeypatch):
     monkeypatch.setenv("PATCHWISE_RUNS", str(tmp_path))
     config = TrainConfig(model=SMALL, train_images=32, batch_size=16, epochs=1, validation_images=100, flips=True)
     folder = runs.create(config)
-    worker.Worker(folder).work()
+    work.Worker(folder).work()
     assert "after epoch 1 on MNIST, half of the images mirrored" in open_about(f"run:{folder.name}/epoch-0001")
 
 

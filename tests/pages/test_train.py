@@ -10,9 +10,9 @@ import pytest
 import streamlit as st
 
 from tests.support.verdicts import LABELS, verdict
-from vit import reports, runs, worker
+from vit import reports, runs
 from vit.config import PRESETS, TRAINING_PRESETS, TrainConfig, ViTConfig
-from vit.runs import folder
+from vit.runs import folder, status, work
 from vit.ui.panels.train import live, table
 
 CONFIG = TrainConfig(
@@ -31,7 +31,7 @@ def small(monkeypatch, shipped):
 def finished_twins(config=CONFIG) -> str:
     pair = runs.create_twins(config, "quick")
     for run in runs.pair(pair):
-        assert worker.Worker(run.folder).work() == 0
+        assert work.Worker(run.folder).work() == 0
     return pair
 
 
@@ -207,13 +207,13 @@ def test_while_a_worker_may_act_the_page_looks_again_and_again(small, open_app, 
         return fragment(function, run_every=run_every)
 
     pair = twins_that_ended(state=state)
-    monkeypatch.setattr(folder, "is_locked", lambda folder: True)
+    monkeypatch.setattr(status, "is_locked", lambda folder: True)
     with monkeypatch.context() as patched:
         patched.setattr(st, "fragment", recorded)
         visitor = open_app("train", run=pair)
     assert not visitor.exception
     assert looks == {"panel": live.TICK}
-    monkeypatch.setattr(folder, "is_locked", lambda folder: False)
+    monkeypatch.setattr(status, "is_locked", lambda folder: False)
 
 
 def test_a_pair_that_has_ended_is_glanced_at_in_case_somebody_lets_it_go_on(small, open_app, monkeypatch):
@@ -298,7 +298,7 @@ def test_a_link_to_a_run_that_is_gone_says_so(small, open_app, run):
 
 def test_a_single_run_from_the_command_line_can_be_looked_at(small, open_app, root):
     folder = runs.create(CONFIG, "quick", pair_id="long", folder=root / "long")
-    assert worker.Worker(folder).work() == 0
+    assert work.Worker(folder).work() == 0
     visitor = open_app("train", run="long")
     assert not visitor.exception
     assert "Open in the explorer" in [button.label for button in visitor.button]

@@ -11,6 +11,7 @@ import pytest
 from vit import runs
 from vit.config import TrainConfig, ViTConfig
 from vit.runs import folder as folders
+from vit.runs import status
 from vit.runs.state import UNREADABLE
 
 CONFIG = TrainConfig(model=ViTConfig(patch_size=14, width=8, depth=1, heads=2), train_images=200, epochs=2)
@@ -146,7 +147,8 @@ def test_a_full_disk_at_the_start_leaves_nothing_behind_and_is_told_in_words(roo
             raise OSError(errno.ENOSPC, "No space left on device")
         path.write_bytes(content)
 
-    monkeypatch.setattr(folders, "write_atomically", full)
+    for file in (folders, status):
+        monkeypatch.setattr(file, "write_atomically", full)
     with pytest.raises(runs.RunError, match="The disk is full") as refusal:
         runs.create_twins(CONFIG)
     assert "Errno" not in str(refusal.value)

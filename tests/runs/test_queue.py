@@ -11,8 +11,7 @@ import pytest
 from tests.support.runs import wait_for
 from vit import runs
 from vit.config import TrainConfig, ViTConfig
-from vit.runs import folder as folders
-from vit.runs import queue
+from vit.runs import queue, status
 from vit.runs.state import UNREADABLE
 
 CONFIG = TrainConfig(model=ViTConfig(patch_size=14, width=8, depth=1, heads=2), train_images=200, epochs=2)
@@ -90,8 +89,8 @@ def test_the_longest_waiting_go_first_and_only_those_of_this_server(server, spaw
     for name, whose, since in (("c", server, 30), ("a", server, 20), ("b", server, 20), ("x", other, 10),
                                ("d", server, 40)):
         folder = runs.create(CONFIG, pair_id=name)
-        status = {"state": "queued", "reason": "", "since": since, "server": whose.server}
-        (folder / "status.json").write_text(json.dumps(status))
+        waits = {"state": "queued", "reason": "", "since": since, "server": whose.server}
+        (folder / "status.json").write_text(json.dumps(waits))
     server._look_at_all = 0.0
     wait_for(lambda: len(taken(spawned)) == 3)
     looks(server)
@@ -133,7 +132,7 @@ def test_a_signal_without_a_name_ends_its_run_and_no_other(server, spawned, monk
 def test_a_folder_that_cannot_be_written_is_told_and_holds_nobody_up(server, spawned, monkeypatch, capsys, config):
     monkeypatch.setenv("PATCHWISE_WORKERS", "1")
     shut, sound = (runs.create(CONFIG, pair_id=name) for name in ("shut", "sound"))
-    write = folders.write_atomically
+    write = status.write_atomically
 
     def refuse(path, content):
         if path.parent == shut and b"failed" in content:
@@ -143,7 +142,7 @@ def test_a_folder_that_cannot_be_written_is_told_and_holds_nobody_up(server, spa
     if config == "damaged":
         (shut / "config.json").write_text("[]")
     with monkeypatch.context() as patched:
-        patched.setattr(folders, "write_atomically", refuse)
+        patched.setattr(status, "write_atomically", refuse)
         server.start(shut.name, sound.name)
         if config == "whole":
             wait_for(lambda: taken(spawned) == [shut.name])

@@ -9,11 +9,11 @@ import pytest
 from vit import runs
 from vit.config import TrainConfig, ViTConfig
 from vit.reports import End, StepReport, Validation
+from vit.runs.work import Worker
 from vit.studies import __main__ as command
 from vit.studies import catalogue, readings, results, running
 from vit.studies.results import BadStudy, computed_again, how_far_apart, read, without_times, write
 from vit.studies.study import VERDICTS, Above, Arm, Place, Setting, Study
-from vit.worker import Worker
 
 MINUTE = TrainConfig(model=ViTConfig(patch_size=14, width=8, depth=2, heads=2), train_images=96, batch_size=16,
                      epochs=2, validation_images=50, learning_rate=3e-3, validate_every=4, warmup_steps=0)
@@ -119,9 +119,18 @@ def test_a_study_that_is_done_trains_nothing_more(tmp_path):
     assert sum(told) == 2 * 12
 
 
+def test_studies_that_ask_for_the_same_run_share_it(tmp_path):
+    running.run(STUDY, tmp_path, launch=train_here)
+    other = replace(STUDY, id="other", settings=(replace(STUDY.settings[0], name="elsewhere"),), arms=STUDY.arms[:1],
+                    rules=(), readings=())
+    shared = running.run(other, tmp_path, launch=lambda folder: pytest.fail("it trained"))
+    assert {one.folder for one in running.plan(other, tmp_path)} < {one.folder for one in running.plan(STUDY, tmp_path)}
+    assert len(shared.runs) == STUDY.settings[0].seeds
+
+
 def test_a_worker_of_its_own_trains_a_run(tmp_path):
     planned = running.plan(STUDY, tmp_path, seeds=1)[0]
-    running.prepare(STUDY, planned)
+    running.prepare(planned)
     running.in_a_process(planned.folder)
     assert planned.ended == "done"
 
@@ -143,14 +152,14 @@ def test_a_run_that_fails_otherwise_is_no_result_and_the_sentence_says_why(tmp_p
     def fails(folder):
         runs.write_status(folder, "failed", "The disk is full.")
 
-    with pytest.raises(BadStudy, match=r"here-one-0 is not done: failed. The disk is full."):
+    with pytest.raises(BadStudy, match=r"\(here, one, seed 0\) is not done: failed. The disk is full."):
         running.run(STUDY, tmp_path, launch=fails)
 
 
 def test_a_folder_with_another_run_is_left_alone(tmp_path):
     planned = running.plan(STUDY, tmp_path)[0]
     runs.create(replace(planned.config, epochs=7), folder=planned.folder, threads=1)
-    with pytest.raises(BadStudy, match="holds a run with other settings than little asks for"):
+    with pytest.raises(BadStudy, match="holds a run with other settings than its name says"):
         running.run(STUDY, tmp_path, launch=train_here)
     (planned.folder / "config.json").write_text("{")
     with pytest.raises(BadStudy, match="cannot be used"):
@@ -285,7 +294,7 @@ def test_the_command_runs_what_is_missing_and_lists_it(at_the_command_line, caps
 def test_other_seeds_than_declared_do_not_replace_the_recorded_result(at_the_command_line):
     assert command.main(["--output", str(at_the_command_line), "little", "--seeds", "1", "--workers", "1"]) == 0
     assert not at_the_command_line.exists()
-    kept = runs.root() / "studies" / "little" / "result.json"
+    kept = runs.root() / "studies" / "little.json"
     assert len(read(command.CATALOGUE["little"], kept).runs) == 2
 
 

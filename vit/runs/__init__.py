@@ -1,7 +1,6 @@
 """Training runs: their folders, the state they are in, the queue they wait in, what they tell, and how many may be."""
 
 from vit.runs.folder import (
-    SERVER_GONE_AFTER,
     Run,
     Unreadable,
     busy,
@@ -14,27 +13,30 @@ from vit.runs.folder import (
     fingerprint,
     folder_of,
     get,
-    heartbeat_of,
-    is_locked,
     list_runs,
-    locked,
     pair,
     pause,
     place_in_queue,
-    read_control,
     read_run,
-    read_status,
     resume,
-    root,
     stop,
     unreadable,
     waiting,
-    write_control,
-    write_status,
 )
 from vit.runs.limits import RunError, disk_limit, fair_threads, max_waiting, max_workers
 from vit.runs.metrics import Feed, ShownBatch, feed, last_verdict, read_batch, write_batch
 from vit.runs.state import ACTIVE
+from vit.runs.status import (
+    SERVER_GONE_AFTER,
+    heartbeat_of,
+    is_locked,
+    locked,
+    read_control,
+    read_status,
+    root,
+    write_control,
+    write_status,
+)
 
 __all__ = [
     "ACTIVE", "SERVER_GONE_AFTER", "Feed", "Run", "RunError", "ShownBatch", "Unreadable", "busy", "checkpoint_path",

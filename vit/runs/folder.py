@@ -11,39 +11,24 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import IO, Any
 
 import vit.runs.limits as limits
 from vit.config import TrainConfig
 from vit.files import why, write_atomically
 from vit.runs.limits import RunError
 from vit.runs.metrics import feed
-from vit.runs.state import ACTIVE, MAY_WAIT, RESUMABLE, STATES, Facts, state_of
+from vit.runs.state import ACTIVE, MAY_WAIT, RESUMABLE
+from vit.runs.status import is_a_time, is_locked, read_status, read_stored, root, write_control, write_status
 
-PROJECT = Path(__file__).parent.parent.parent
 RUN_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
 CHECKPOINT = re.compile(r"epoch-\d{4}")
-SERVER_GONE_AFTER = 10  # seconds without a heartbeat
 MOST_THREADS = 1024
-END_OF_TIME = 253_402_300_799  # the last second of the year 9999: calendars go no further
 
 
 class Unreadable(ValueError):
     """Says in one sentence why a folder is no run that can be shown."""
-
-
-@dataclass(frozen=True)
-class Status:
-    """How a run stands, by all that can be seen of it."""
-
-    state: str  # queued, running, paused, stopping, done, stopped, failed or interrupted
-    reason: str
-    since: float
-    server: str  # that looks after its worker
 
 
 @dataclass(frozen=True)
@@ -77,10 +62,6 @@ class Run:
 
 
 # Where runs live
-
-
-def root() -> Path:
-    return Path(os.environ.get("PATCHWISE_RUNS") or PROJECT / "runs")
 
 
 def folder_of(run_id: str) -> Path:
@@ -183,7 +164,7 @@ def read_run(folder: Path) -> Run:
         raise Unreadable(f"Its config.json cannot be used: {error}") from error
     _check("pair", pair_id, isinstance(pair_id, str))
     _check("preset", preset, isinstance(preset, str))
-    _check("created", created, _is_number(created) and 0 <= created <= END_OF_TIME)
+    _check("created", created, is_a_time(created))
     _check("threads", threads, isinstance(threads, int) and not isinstance(threads, bool)
            and 1 <= threads <= MOST_THREADS)
     status = read_status(folder)
@@ -195,10 +176,6 @@ def read_run(folder: Path) -> Run:
 def _check(name: str, value: object, good: bool) -> None:
     if not good:
         raise Unreadable(f"Its config.json cannot be used: {name} is {str(value)[:40]!r}.")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 # Making and removing them
@@ -300,7 +277,7 @@ def place_in_queue(run: Run) -> int:
 
 def waiting() -> list[tuple[float, str, str]]:
     """The queue: since when, which run, and for which server, in the order of their turns."""
-    may_wait = (folder for folder in _folders() if _stored(folder).state in MAY_WAIT)
+    may_wait = (folder for folder in _folders() if read_stored(folder).state in MAY_WAIT)
     found = ((folder.name, read_status(folder)) for folder in may_wait)
     return sorted((status.since, name, status.server) for name, status in found if status.state == "queued")
 
@@ -314,98 +291,6 @@ def pair_of(run_id: str) -> str:
     return run_id.removesuffix("-plain").removesuffix("-flips")
 
 
-# The files of a run
-
-
-def write_control(folder: Path, command: str) -> None:
-    write_atomically(folder / "control", command.encode())
-
-
-def read_control(folder: Path) -> str:
-    """run, pause, stop, or until EPOCH; what cannot be read means run."""
-    try:
-        command = (folder / "control").read_text().strip()
-    except (OSError, ValueError):
-        return "run"
-    return command if re.fullmatch(r"pause|stop|until \d{1,9}", command) else "run"
-
-
-def write_status(folder: Path, state: str, reason: str = "", server: str = "") -> None:
-    status = {"state": state, "reason": reason, "since": time.time(), "server": server}
-    write_atomically(folder / "status.json", json.dumps(status).encode())
-
-
-def read_status(folder: Path) -> Status:
-    """How a run stands, with what a worker that was killed could not write any more."""
-    before, stored = None, _stored(folder)
-    while stored != before:  # or the worker began or ended between our looks
-        before, locked, stored = stored, is_locked(folder), _stored(folder)
-    facts = Facts(stored.state, stored.reason, read_control(folder), locked, server_alive(stored.server))
-    state, reason = state_of(facts)
-    return replace(stored, state=state, reason=reason)
-
-
-def _stored(folder: Path) -> Status:
-    """What status.json says; with an empty state if that is nothing to go by."""
-    try:
-        content: Any = json.loads((folder / "status.json").read_bytes())
-        status = Status(content["state"], content.get("reason", ""), content.get("since", 0.0),
-                        content.get("server", ""))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return Status("", "", 0.0, "")
-    words = all(isinstance(word, str) for word in (status.state, status.reason, status.server))
-    since = _is_number(status.since) and 0 <= status.since <= END_OF_TIME
-    return status if words and since and status.state in STATES else Status("", "", 0.0, "")
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[bool]:
-    """Hold the folder as its one worker; False if another has it. The system lets go when we die."""
-    with (folder / "worker.lock").open("w") as file:
-        patience = time.monotonic() + 2  # a reader who looks holds it for an instant
-        while not (held := _try_lock(file, alone=True)) and time.monotonic() < patience:
-            time.sleep(0.02)
-        yield held
-
-
-def is_locked(folder: Path) -> bool:
-    try:
-        with (folder / "worker.lock").open("r+") as file:
-            return not _try_lock(file, alone=False)
-    except OSError:
-        return False
-
-
 def busy() -> set[str]:
     """The runs that have a worker now, no matter who started it."""
     return {folder.name for folder in _folders() if is_locked(folder)}
-
-
-def _try_lock(file: IO[str], alone: bool) -> bool:
-    try:
-        if os.name == "nt":
-            import msvcrt
-
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined, unused-ignore]
-        else:
-            import fcntl
-
-            fcntl.flock(file, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
-
-
-# Servers
-
-
-def heartbeat_of(server: str) -> Path:
-    return root() / ".servers" / server
-
-
-def server_alive(server: str) -> bool:
-    try:
-        path = heartbeat_of(server)
-        return bool(server) and "/" not in server and time.time() - path.stat().st_mtime < SERVER_GONE_AFTER
-    except (OSError, ValueError):
-        return False

@@ -20,6 +20,8 @@ from typing import IO
 import vit.runs.folder as runs
 import vit.runs.limits as limits
 from vit.files import why
+from vit.runs.status import PROJECT, heartbeat_of, is_locked, read_status, write_status
+from vit.runs.status import root as runs_root
 
 LOOK_EVERY = 0.25  # seconds
 LOOK_AT_ALL_EVERY = 5
@@ -56,7 +58,7 @@ class Dispatcher:
         self.warm: list[WorkerProcess] = []
         self.problem = ""  # why no run can be started now, as a sentence; empty if all is well
         self.troubles: dict[str, str] = {}  # runs that are left alone until somebody resumes them, and why
-        self.heartbeat = runs.heartbeat_of(self.server)
+        self.heartbeat = heartbeat_of(self.server)
         self._given: dict[str, float] = {}  # since when the run of a child had waited
         self._look_at_all = 0.0
         self._warm_until = 0.0
@@ -93,7 +95,7 @@ class Dispatcher:
 
     def _resume(self, run_id: str, until_epoch: int | None = None) -> None:
         with _one_at_a_time:  # or many who come at once would all find room in the queue
-            if not runs.is_locked(runs.folder_of(run_id)):
+            if not is_locked(runs.folder_of(run_id)):
                 limits.check_queue(len(runs.waiting_pairs() - {runs.pair_of(run_id)}))
             try:
                 runs.resume(run_id, self.server, until_epoch)
@@ -148,12 +150,12 @@ class Dispatcher:
                 self._tell_the_end(self.root / run_id, child.returncode, given)
 
     def _tell_the_end(self, folder: Path, code: int, given: float) -> None:
-        if not code or not folder.is_dir() or runs.is_locked(folder):
+        if not code or not folder.is_dir() or is_locked(folder):
             return
-        status = runs.read_status(folder)
+        status = read_status(folder)
         never_began = status.state == "queued" and status.since == given
         if status.state == "interrupted" or never_began:
-            runs.write_status(folder, "failed", how_it_ended(code, folder))
+            write_status(folder, "failed", how_it_ended(code, folder))
 
     def _start_waiting(self) -> None:
         if time.monotonic() < self._look_at_all:
@@ -177,7 +179,7 @@ class Dispatcher:
         try:
             return runs.read_run(folder)
         except runs.Unreadable as error:
-            runs.write_status(folder, "failed", str(error))
+            write_status(folder, "failed", str(error))
         except FileNotFoundError:  # deleted meanwhile
             pass
         return None
@@ -205,7 +207,7 @@ class Dispatcher:
 
     def _send_a_pausing_worker_away(self) -> None:
         for run_id, child in self.children.items():
-            if runs.read_status(self.root / run_id).state == "paused":
+            if read_status(self.root / run_id).state == "paused":
                 child.send_signal(signal.SIGTERM)
                 return
 
@@ -224,7 +226,7 @@ def spawn(threads: int, heartbeat: Path) -> WorkerProcess:
     with (heartbeat.parent / "workers.log").open("ab") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "vit.worker", "-", "--heartbeat", heartbeat.resolve()],
-            cwd=runs.PROJECT, env=environment, stdin=subprocess.PIPE, stdout=log, stderr=log,
+            cwd=PROJECT, env=environment, stdin=subprocess.PIPE, stdout=log, stderr=log,
             start_new_session=True,  # Ctrl-C in the server's terminal is not meant for it
         )
     assert process.stdin is not None  # it is a pipe
@@ -268,7 +270,7 @@ _one_at_a_time = threading.Lock()
 
 def dispatcher() -> Dispatcher:
     """The one dispatcher of this process for the runs folder in use."""
-    root = runs.root()
+    root = runs_root()
     with _one_at_a_time:
         if root not in _dispatchers:
             _dispatchers[root] = Dispatcher(root)

@@ -53,8 +53,8 @@ def try_one(study: Study | Computation, arguments: argparse.Namespace) -> str:
     if isinstance(study, Computation):
         write(result_of_computation(study, study.compute(), made(0.0)), recorded)
         return f"{study.id}: {read(study, recorded).verdict}."
-    root = runs.root() / ("studies-again" if arguments.again else "studies")
-    here = root / study.id / "result.json"
+    root = runs.root() / "studies-again" / study.id if arguments.again else runs.root() / "studies"
+    here = root / f"{study.id}.json"
     stored = read(study, recorded) if arguments.again else None
     if arguments.again and here.exists():  # it has been repeated before, to the end
         shutil.rmtree(here.parent)

@@ -4,17 +4,18 @@ What is done stays done: an interrupted study goes on where it was, and a run th
 """
 
 import contextlib
+import hashlib
+import json
 import math
 import os
 import platform
-import re
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
@@ -44,6 +45,10 @@ class Planned:
     folder: Path
 
     @property
+    def name(self) -> str:
+        return f"{self.setting}, {self.arm}, seed {self.seed}"
+
+    @property
     def steps(self) -> int:
         return self.config.epochs * math.ceil(self.config.images_per_epoch / self.config.batch_size)
 
@@ -66,14 +71,15 @@ def plan(study: Study, root: Path, seeds: int | None = None) -> list[Planned]:
     """All runs of a study, seed by seed, so that pairs are complete early."""
     most = max(seeds or setting.seeds for setting in study.settings)
     return [
-        Planned(setting.name, arm.name, seed, replace(arm.of(setting.base), seed=seed),
-                root / study.id / f"{slug(setting.name)}-{slug(arm.name)}-{seed}")
+        planned_run(setting.name, arm.name, replace(arm.of(setting.base), seed=seed), root)
         for seed in range(most) for setting in study.settings if seed < (seeds or setting.seeds) for arm in study.arms
     ]
 
 
-def slug(name: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+def planned_run(setting: str, arm: str, config: TrainConfig, root: Path) -> Planned:
+    """Its folder is named after all its settings, so that studies that ask for the same run share it."""
+    settings = hashlib.sha256(json.dumps(asdict(config), sort_keys=True).encode()).hexdigest()[:12]
+    return Planned(setting, arm, config.seed, config, root / f"{config.dataset}-seed-{config.seed}-{settings}")
 
 
 def run(study: Study, root: Path, workers: int = 1, seeds: int | None = None, launch: Launch | None = None,
@@ -81,11 +87,11 @@ def run(study: Study, root: Path, workers: int = 1, seeds: int | None = None, la
     """Train what is missing, then read all runs. Raises BadStudy in a sentence if a run cannot be had."""
     planned = plan(study, root, seeds)
     for one in planned:
-        prepare(study, one)
+        prepare(one)
     missing = [one for one in planned if not one.ended]
     for one in planned:
         if one not in missing:
-            tell(one.folder.name, one.steps)
+            tell(one.name, one.steps)
     with watched(missing, tell), ThreadPoolExecutor(1 if study.alone else max(1, workers)) as pool:
         waiting = [pool.submit(launch or in_a_process, one.folder) for one in missing]
         try:
@@ -98,17 +104,17 @@ def run(study: Study, root: Path, workers: int = 1, seeds: int | None = None, la
     return result_of(study, [read_run(study, one) for one in planned], made(seconds_of(planned)))
 
 
-def prepare(study: Study, planned: Planned) -> None:
+def prepare(planned: Planned) -> None:
     """A folder for a run, or the one that is there, if it is of this run."""
     if not (planned.folder / "config.json").exists():
-        runs.create(planned.config, pair_id=study.id, folder=planned.folder, threads=1)
+        runs.create(planned.config, pair_id=planned.folder.name, folder=planned.folder, threads=1)
         return
     try:
         there = runs.read_run(planned.folder).config
     except runs.Unreadable as error:
         raise BadStudy(f"The folder {planned.folder.name} cannot be used. {error}") from error
     if there != planned.config:
-        raise BadStudy(f"The folder {planned.folder.name} holds a run with other settings than {study.id} asks for: "
+        raise BadStudy(f"The folder {planned.folder.name} holds a run with other settings than its name says: "
                        "move it away, and start again.")
 
 
@@ -130,7 +136,7 @@ def watched(planned: list[Planned], tell: Tell) -> Iterator[None]:
         for one in planned:
             steps = of_kind(runs.feed(one.folder).read(), StepReport) if told[one.folder] < one.steps else []
             if steps and steps[-1].step > told[one.folder]:
-                tell(one.folder.name, steps[-1].step - told[one.folder])
+                tell(one.name, steps[-1].step - told[one.folder])
                 told[one.folder] = steps[-1].step
 
     def keep_looking() -> None:
@@ -154,8 +160,8 @@ def read_run(study: Study, planned: Planned) -> RunResult:
     ended = planned.ended
     if ended is None:
         status = runs.read_status(planned.folder)
-        raise BadStudy(f"The run {planned.folder.name} is not done: {status.state}. {status.reason}".strip()
-                       + " The same command goes on from here.")
+        said = f"The run {planned.folder.name} ({planned.name}) is not done: {status.state}. {status.reason}".strip()
+        raise BadStudy(f"{said} The same command goes on from here.")
     reports = runs.Feed(planned.folder).read()
     verdicts = of_kind(reports, Validation)
     if not verdicts:

@@ -1,8 +1,8 @@
 """What a study is: a claim, what is compared to try it, and the rule that decides, fixed before any run."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Protocol
 
 from vit.config import TrainConfig, ViTConfig
 from vit.studies.statistics import Estimate, estimate, paired_differences
@@ -77,41 +77,67 @@ class Judgement:
     verdict: str
 
 
-class Rule(Protocol):
-    @property
-    def settings(self) -> tuple[str, ...]:
-        """Where it is applied; everywhere if it names none."""
+@dataclass(frozen=True, kw_only=True)
+class Rule(ABC):
+    """Decides in one setting, by a measure of one arm or of two."""
+
+    measure: str = "accuracy"
+    settings: tuple[str, ...] = ()  # where it is applied; everywhere if it names none
+    decides: bool = True  # whether the study's verdict hangs on it; otherwise it is shown for what it is worth
 
     @property
-    def decides(self) -> bool:
-        """Whether the study's verdict hangs on it; otherwise it is shown for what it is worth."""
-
-    @property
-    def measure(self) -> str: ...
-
-    @property
+    @abstractmethod
     def arms(self) -> tuple[str, ...]: ...
 
+    @abstractmethod
     def in_words(self) -> str: ...
 
-    def judge(self, lookup: Lookup) -> Judgement: ...
+    @abstractmethod
+    def values(self, measured: Values) -> dict[int, float]:
+        """What is judged, seed by seed."""
+
+    @abstractmethod
+    def verdict(self, found: Estimate) -> str: ...
+
+    def judge(self, lookup: Lookup) -> Judgement:
+        values = self.values(lookup(self.measure))
+        found = estimate(list(values.values()))
+        return Judgement(values, found, self.verdict(found))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Above:
-    """One arm is better than another by more than a margin."""
+class OfTwoArms(Rule):
+    """Judges by the first minus the second, paired by seed."""
 
     first: str
     second: str
     margin: float
-    visible: float  # if there is nothing to see, an effect of this size should have been seen
-    measure: str = "accuracy"
-    settings: tuple[str, ...] = ()
-    decides: bool = True
 
     @property
     def arms(self) -> tuple[str, ...]:
         return self.first, self.second
+
+    def values(self, measured: Values) -> dict[int, float]:
+        return paired_differences(measured.get(self.first, {}), measured.get(self.second, {}))
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfOneArm(Rule):
+    arm: str
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        return (self.arm,)
+
+    def values(self, measured: Values) -> dict[int, float]:
+        return dict(sorted(measured.get(self.arm, {}).items()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Above(OfTwoArms):
+    """One arm is better than another by more than a margin."""
+
+    visible: float  # if there is nothing to see, an effect of this size should have been seen
 
     def in_words(self) -> str:
         return (
@@ -120,12 +146,6 @@ class Above:
             f"lies below {self.margin:g}, or takes in 0 while an effect of {self.visible:g} would have been seen; "
             "cannot be told otherwise."
         )
-
-    def judge(self, lookup: Lookup) -> Judgement:
-        values = lookup(self.measure)
-        differences = paired_differences(values.get(self.first, {}), values.get(self.second, {}))
-        found = estimate(list(differences.values()))
-        return Judgement(differences, found, self.verdict(found))
 
     def verdict(self, found: Estimate) -> str:
         if not found.certain:
@@ -139,19 +159,8 @@ class Above:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoWorse:
+class NoWorse(OfTwoArms):
     """One arm is not worse than another, but for a margin that does not matter."""
-
-    first: str
-    second: str
-    margin: float
-    measure: str = "accuracy"
-    settings: tuple[str, ...] = ()
-    decides: bool = True
-
-    @property
-    def arms(self) -> tuple[str, ...]:
-        return self.first, self.second
 
     def in_words(self) -> str:
         return (
@@ -159,12 +168,6 @@ class NoWorse:
             f"interval lies above −{self.margin:g}; in part, if it lies between that and 0; does not hold here if it "
             f"lies below −{self.margin:g}; cannot be told otherwise."
         )
-
-    def judge(self, lookup: Lookup) -> Judgement:
-        values = lookup(self.measure)
-        differences = paired_differences(values.get(self.first, {}), values.get(self.second, {}))
-        found = estimate(list(differences.values()))
-        return Judgement(differences, found, self.verdict(found))
 
     def verdict(self, found: Estimate) -> str:
         if not found.certain:
@@ -175,30 +178,17 @@ class NoWorse:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Between:
+class Between(OfOneArm):
     """A measure of one arm lies in a range."""
 
-    arm: str
-    measure: str
     low: float
     high: float
-    settings: tuple[str, ...] = ()
-    decides: bool = True
-
-    @property
-    def arms(self) -> tuple[str, ...]:
-        return (self.arm,)
 
     def in_words(self) -> str:
         return (
             f"{self.measure} of “{self.arm}”: holds if the 95 % interval of its mean lies between {self.low:g} and "
             f"{self.high:g}; does not hold here if it lies outside; cannot be told otherwise."
         )
-
-    def judge(self, lookup: Lookup) -> Judgement:
-        values = dict(sorted(lookup(self.measure).get(self.arm, {}).items()))
-        found = estimate(list(values.values()))
-        return Judgement(values, found, self.verdict(found))
 
     def verdict(self, found: Estimate) -> str:
         if not found.certain:
@@ -209,30 +199,17 @@ class Between:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Near:
+class Near(OfOneArm):
     """A measure of one arm comes out close to a figure that somebody reports."""
 
-    arm: str
-    measure: str
     figure: float
     within: float
-    settings: tuple[str, ...] = ()
-    decides: bool = True
-
-    @property
-    def arms(self) -> tuple[str, ...]:
-        return (self.arm,)
 
     def in_words(self) -> str:
         return (
             f"{self.measure} of “{self.arm}”: holds if the mean of at least two seeds is within {self.within:g} of "
             f"{self.figure:g}; does not hold here otherwise."
         )
-
-    def judge(self, lookup: Lookup) -> Judgement:
-        values = dict(sorted(lookup(self.measure).get(self.arm, {}).items()))
-        found = estimate(list(values.values()))
-        return Judgement(values, found, self.verdict(found))
 
     def verdict(self, found: Estimate) -> str:
         if not found.certain:
