@@ -71,9 +71,14 @@ def whole(trace: ForwardTrace, model: VisionTransformer, token: int, names: tupl
     }
     return MachinePicture(
         facts, arrays,
-        alt=f"The whole model: your {thing}, its {config.patches} patches, {config.tokens} tokens, {config.depth} "
-            f"blocks of {config.heads} heads and an MLP, and the answer {trace.prediction}",
+        alt=f"The whole model: your {thing}, its {config.patches} patches, {config.tokens} tokens, "
+            f"{counted(config.depth, 'block')} of {counted(config.heads, 'head')} and an MLP, and the answer "
+            f"{trace.prediction}",
     )
+
+
+def counted(count: int, thing: str) -> str:
+    return f"{count} {thing}{'' if count == 1 else 's'}"
 
 
 def shown_classes(probabilities: np.ndarray) -> np.ndarray:

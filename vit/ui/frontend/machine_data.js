@@ -2,7 +2,7 @@
 const KINDS = { f4: Float32Array, i1: Int8Array, u1: Uint8Array, u2: Uint16Array };
 
 export function unpack(bytes) {
-  const buffer = bytes.slice().buffer;  // a copy begins where arrays may begin
+  const buffer = bytes.slice().buffer; // a copy begins where arrays may begin
   const length = new DataView(buffer).getUint32(0, true);
   const facts = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
   const arrays = {};
@@ -10,13 +10,18 @@ export function unpack(bytes) {
     const size = shape.reduce((product, side) => product * side, 1);
     arrays[name] = { shape, values: new KINDS[kind](buffer, 4 + length + offset, size) };
   }
-  const get = (name, ...place) => {  // what is left of an array when its first axes are fixed
+  const get = (name, ...place) => {
+    // what is left of an array when its first axes are fixed
     const { shape, values } = arrays[name];
-    let from = 0, size = values.length;
-    place.forEach((at, axis) => { size /= shape[axis]; from += at * size; });
+    let from = 0,
+      size = values.length;
+    place.forEach((at, axis) => {
+      size /= shape[axis];
+      from += at * size;
+    });
     return values.subarray(from, from + size);
   };
-  const stream = (depth) => depth < facts.depth ? get("resid_pre", depth) : get("leaving");
+  const stream = (depth) => (depth < facts.depth ? get("resid_pre", depth) : get("leaving"));
   const patterns = new Map();
   const pattern = (layer, head) => {
     const key = layer * facts.heads + head;
@@ -40,7 +45,9 @@ export const clamp = (x, low, high) => Math.min(Math.max(x, low), high);
 
 export function furthest(values) {
   let best = 0;
-  values.forEach((x, i) => { if (Math.abs(x) > Math.abs(values[best])) best = i; });
+  values.forEach((x, i) => {
+    if (Math.abs(x) > Math.abs(values[best])) best = i;
+  });
   return best;
 }
 
@@ -54,8 +61,10 @@ export function layerNorm(x) {
 export function product(m, name, row, cell, x) {
   const nth = m.get(`${name}.place`, row).indexOf(cell);
   if (nth < 0) return null;
-  const index = Array.from(m.get(`${name}.index`, row, nth)), weight = m.get(`${name}.weight`, row, nth);
-  const bias = m.get(`${name}.bias`, row)[nth], total = m.get(`${name}.total`, row)[nth];
+  const index = Array.from(m.get(`${name}.index`, row, nth)),
+    weight = m.get(`${name}.weight`, row, nth);
+  const bias = m.get(`${name}.bias`, row)[nth],
+    total = m.get(`${name}.total`, row)[nth];
   const terms = index.map((i, n) => ({ index: i, a: x[i], b: weight[n], product: x[i] * weight[n] }));
   const rest = total - bias - sumOf(terms.map((term) => term.product));
   return { terms, bias, total, rest, restCount: x.length - terms.length };
@@ -65,12 +74,17 @@ export function dotProduct(a, b, count = 3) {
   const products = Array.from(a, (x, i) => ({ index: i, a: x, b: b[i], product: x * b[i] }));
   products.sort((one, other) => Math.abs(other.product) - Math.abs(one.product));
   const terms = products.slice(0, count);
-  return { terms, bias: 0, total: sumOf(products.map((term) => term.product)),
-    rest: sumOf(products.slice(count).map((term) => term.product)), restCount: Math.max(0, products.length - count) };
+  return {
+    terms,
+    bias: 0,
+    total: sumOf(products.map((term) => term.product)),
+    rest: sumOf(products.slice(count).map((term) => term.product)),
+    restCount: Math.max(0, products.length - count),
+  };
 }
 
 const withMinus = (text) => text.replaceAll("-", "−");
-const noNumber = (value) => Number.isNaN(value) ? "no number" : value < 0 ? "−∞" : "∞";
+const noNumber = (value) => (Number.isNaN(value) ? "no number" : value < 0 ? "−∞" : "∞");
 
 export function number(value) {
   if (!Number.isFinite(value)) return noNumber(value);
@@ -87,7 +101,8 @@ export function percent(share, decimals = 1) {
   return Number.isFinite(share) ? `${(100 * share).toFixed(decimals)}%` : noNumber(share);
 }
 
-export function column(values) {  // to be added up below each other: the largest gets four digits
+export function column(values) {
+  // to be added up below each other: the largest gets four digits
   const most = values.filter(Number.isFinite).reduce((a, b) => Math.max(a, Math.abs(b)), 0) || 1;
   const decimals = clamp(3 - Math.floor(Math.log10(most)), 0, 8);
   return values.map((value) => fixed(value, decimals));
@@ -95,4 +110,5 @@ export function column(values) {  // to be added up below each other: the larges
 
 const SMALL = "₀₁₂₃₄₅₆₇₈₉";
 export const sub = (whole) => String(whole).replace(/\d/g, (digit) => SMALL[digit]);
-export const tokenWord = (token) => token ? `patch ${token}` : "CLS";
+export const counted = (count, thing) => `${count} ${thing}${count === 1 ? "" : "s"}`;
+export const tokenWord = (token) => (token ? `patch ${token}` : "CLS");
