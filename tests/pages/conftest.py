@@ -10,7 +10,7 @@ from vit.runs import queue
 from vit.ui import models
 
 APP = Path(__file__).parents[2] / "vit" / "ui" / "script.py"
-PATH = ("draw", "patches", "embedding", "attention", "layers", "logits")
+PATH = ("draw", "machine", "patches", "embedding", "attention", "layers", "logits")
 
 
 @pytest.fixture(autouse=True)
