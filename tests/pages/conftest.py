@@ -11,7 +11,7 @@ from vit.runs import queue
 from vit.ui import models
 
 APP = Path(__file__).parents[2] / "vit" / "ui" / "script.py"
-PATH = ("draw", "patches", "embedding", "attention", "layers", "logits")  # pages about one drawing
+PATH = ("draw", "machine", "patches", "embedding", "attention", "layers", "logits")  # pages about one drawing
 
 
 @pytest.fixture(autouse=True)

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 PAGES = Path(__file__).parents[2] / "pages"
 PATH = {
-    "draw": "Draw", "patches": "Patches", "embedding": "Embedding", "attention": "Attention", "layers": "Layers",
-    "logits": "Logits", "what_if": "What if", "train": "Train", "claims": "Claims",
+    "draw": "Draw", "machine": "Machine", "patches": "Patches", "embedding": "Embedding", "attention": "Attention",
+    "layers": "Layers", "logits": "Logits", "what_if": "What if", "train": "Train", "claims": "Claims",
 }
 TEACHERS_SERVER = "http://localhost:8501"  # in the links of TEACHING.md
 SELECTORS = {
