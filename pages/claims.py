@@ -2,7 +2,7 @@
 
 from vit.studies import shelf
 from vit.ui import frame
-from vit.ui.panels.claims import listing, opened
+from vit.ui.panels.claims import here, listing, opened
 
 study = opened.asked_for()
 if study:
@@ -12,9 +12,12 @@ if study:
     opened.evidence(study, found.result)
     opened.meaning(study, found.result)
     opened.command(study)
+    opened.rule_by_rule(study, found.result)
+    here.panel(study, found.result)
     opened.behind(study, found.result)
 else:
     frame.title("Do the articles get it right?", listing.sentence())
     listing.texts_and_table()
     listing.claims()
+    listing.article_in_full()
 frame.end("claims")

@@ -8,12 +8,13 @@ from vit.charts.picture import TemplatePicture
 from vit.numbers import duration, number
 from vit.studies import article, words
 from vit.studies.meanings import MEANINGS
-from vit.studies.results import Made, Result
+from vit.studies.results import Finding, Made, Result
 from vit.studies.study import ORIGINAL, TEXTS, VERDICTS, Computation, Study
 from vit.studies.words import NOT_TRIED, count
 
 Studies = Sequence[Study | Computation]
 NOTHING = "–"
+THEIRS = "Theirs took a GPU, and its test accuracy is that of one batch; ours is that of all test images."
 COMMIT = 10  # characters of its name that tell it from others
 
 
@@ -77,8 +78,8 @@ def whose(study: Study | Computation) -> str:
 
 
 def bibliography(studies: Studies) -> TemplatePicture:
-    introduction = (f"{count(len(TEXTS), 'text')} that explain it make {count(len(studies), 'claim')}. Each became a "
-                    "study, with the rule that decides it fixed before the first run.")
+    introduction = (f"{count(len(TEXTS), 'text')} that explain one paper make {count(len(studies), 'claim')}. Each "
+                    "became a study, with the rule that decides it fixed before the first run.")
     return TemplatePicture("bibliography", {
         "paper": ORIGINAL, "address": ORIGINAL.address.removeprefix("https://"), "texts": list(TEXTS.values()),
         "introduction": introduction,
@@ -98,10 +99,11 @@ def article_table(recipe: article.Recipe | None, problem: str = "") -> TemplateP
 
 def _note(recipe: article.Recipe | None, problem: str) -> str:
     if recipe is None:
-        return problem or (f"{NOTHING} Not recorded yet: the same recipe takes hours on a CPU. python -m "
-                           "vit.studies.article records its two runs, and then they stand here.")
+        return problem or (f"{NOTHING} Not recorded yet: the same recipe takes hours on a CPU. {THEIRS} python -m "
+                           "vit.studies.article records ours.")
     both = {"Without flips": recipe.plain, "with flips": recipe.flips}
-    return "; ".join(f"{name} {_how_it_ended(run)}" for name, run in both.items()) + f". {how_made(recipe.made)}"
+    ended = "; ".join(f"{name} {_how_it_ended(run)}" for name, run in both.items())
+    return f"{ended}. {THEIRS} Ours: {how_made(recipe.made)}"
 
 
 def _how_it_ended(run: article.Recorded) -> str:
@@ -126,13 +128,13 @@ def head(study: Study | Computation, told: Told) -> TemplatePicture:
     }, alt=f"the claim {told.verdict}")
 
 
-def findings(study: Study, result: Result) -> TemplatePicture:
+def findings(study: Study, found: Sequence[Finding]) -> TemplatePicture:
     """What each rule found in each setting, and in words what it asks for."""
     rows = [
         {"setting": finding.setting, "sentence": words.finding_in_words(rule, finding), "rule": rule.in_words(),
          "visible": words.could_have_seen(rule, finding), "verdict": finding.verdict,
          "kind": BADGES[finding.verdict], "decides": rule.decides}
-        for finding in result.findings for rule in [study.rules[finding.rule]]
+        for finding in found for rule in [study.rules[finding.rule]]
     ]
     return TemplatePicture("findings", {"rows": rows}, alt="what each rule found in each setting")
 
@@ -166,3 +168,10 @@ def how_made(made: Made) -> str:
     training = f"{duration(made.seconds)} of training in all, on" if made.seconds else "On"
     commit = made.commit if " " in made.commit else made.commit[:COMMIT]
     return f"{training} {made.processor} with {count(made.cores, 'core')}; {versions}; code as of {commit}."
+
+
+def progress(told: str, done: float) -> TemplatePicture:
+    """How far a visitor's runs are, all together."""
+    share = min(1.0, max(0.0, done))
+    return TemplatePicture("series_progress", {"words": told, "percent": round(100 * share, 1)},
+                           alt=f"{share:.0%} of these runs is done")

@@ -1,6 +1,6 @@
 """Pictures of what a study compares: every run as a dot, every difference with its interval, and how runs learned."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from vit.charts import colours
 from vit.charts.picture import PlotlyPicture
 from vit.studies import words
-from vit.studies.results import Finding, RunResult, looking_up
+from vit.studies.results import ENDS, Finding, RunResult, looking_up
 from vit.studies.study import (
     CANNOT_TELL,
     DOES_NOT,
@@ -62,17 +62,23 @@ def every_run(study: Study, shown: Sequence[Band], recorded: Sequence[RunResult]
               dark: bool) -> PlotlyPicture:
     """A dot for each run, joined to its twins of the same seed; a visitor's own as hollow dots below them."""
     traces: list[go.Scatter] = []
+    ranges = []
     for number, band in enumerate(shown):
+        reach: list[float] = []
         for some, whose in ((recorded, ""), (own, "yours, ")):
-            values = looking_up([run for run in some if run.setting == band.setting])(band.measure)
-            diverged = {(run.arm, run.seed) for run in some if run.setting == band.setting and run.ended == "diverged"}
-            traces += _dots(study, band, number, values, diverged, whose)
+            there = [run for run in some if run.setting == band.setting]
+            traces += _dots(study, band, number, there, whose)
+            ended = looking_up([run for run in there if run.ended in ENDS])(band.measure)
+            reach += [value for of_arm in ended.values() for value in of_arm.values()]
+        ranges.append(_range(reach))  # runs that still train come in from the side
     names = [[arm.name for arm in study.arms] for _ in shown]
-    return PlotlyPicture(go.Figure(traces, _layout(study, shown, names, dark)), alt=_told(study, shown, recorded))
+    return PlotlyPicture(go.Figure(traces, _layout(study, shown, names, ranges, dark=dark, differences=False)),
+                         alt=_told(study, shown, [*recorded, *own]))
 
 
-def _dots(study: Study, band: Band, number: int, values: Mapping[str, Mapping[int, float]],
-          diverged: set[tuple[str, int]], whose: str) -> Iterator[go.Scatter]:
+def _dots(study: Study, band: Band, number: int, runs: Sequence[RunResult], whose: str) -> Iterator[go.Scatter]:
+    values = looking_up(list(runs))(band.measure)
+    state = {(run.arm, run.seed): run.ended for run in runs if run.ended != "done"}
     places = {arm.name: -row - (BESIDE if whose else 0.0) for row, arm in enumerate(study.arms)}
     axes = _axes(number)
     seeds = sorted({seed for of_arm in values.values() for seed in of_arm})
@@ -93,13 +99,13 @@ def _dots(study: Study, band: Band, number: int, values: Mapping[str, Mapping[in
         colour = colours.ARMS[row % len(colours.ARMS)]
         yield go.Scatter(
             x=list(of_arm.values()), y=[places[arm.name]] * len(of_arm), mode="markers",
-            customdata=[[seed, ", diverged" if (arm.name, seed) in diverged else ""] for seed in of_arm],
+            customdata=[[seed, f", {ended}" if (ended := state.get((arm.name, seed))) else ""] for seed in of_arm],
             text=[words.value(band.measure, value) for value in of_arm.values()],
             hovertemplate=f"{arm.name}<br>{whose}seed %{{customdata[0]}}%{{customdata[1]}}: "
                           "<b>%{text}</b><extra></extra>",
             marker={"color": colour, "size": 11, "line": {"color": colours.ACCENT if whose else colour, "width": 2},
-                    "symbol": ["x" if (arm.name, seed) in diverged else symbol + ("-open" if whose else "")
-                               for seed in of_arm],
+                    "symbol": ["x" if state.get((arm.name, seed)) == "diverged" else
+                               symbol + ("-open" if whose else "") for seed in of_arm],
                     "opacity": 1.0 if whose else 0.75},
             **axes,
         )
@@ -132,7 +138,7 @@ def every_difference(study: Study, shown: Sequence[Band], own: Sequence[Band] = 
                 reach += other.values
                 traces += _interval(rule, other, -row - BESIDE, number, colours.ACCENT, "yours, ")
         ranges.append(_range(reach))
-    layout = _layout(study, shown, names, dark, ranges) | {"shapes": shapes}
+    layout = _layout(study, shown, names, ranges, dark=dark, differences=True) | {"shapes": shapes}
     told = "; ".join(words.finding_in_words(study.rules[finding.rule], finding).rstrip(".")
                      for band in shown for finding in band.findings)
     return PlotlyPicture(go.Figure(traces, layout), alt=f"differences with their intervals: {told}")
@@ -212,10 +218,10 @@ def _axes(number: int) -> dict[str, str]:
     return {"xaxis": f"x{ending}", "yaxis": f"y{ending}"}
 
 
-def _layout(study: Study, shown: Sequence[Band], names: Sequence[Sequence[str]], dark: bool,
-            ranges: Sequence[list[float] | None] = ()) -> dict[str, Any]:
+def _layout(study: Study, shown: Sequence[Band], names: Sequence[Sequence[str]], ranges: Sequence[list[float] | None],
+            *, dark: bool, differences: bool) -> dict[str, Any]:
     heights = [band.rows(study) * ROW + ABOVE + BELOW for band in shown]
-    whole = sum(heights) or 1
+    whole = sum(heights) or ROW
     font = {"size": 14, "color": colours.TEXT[dark]}
     own: dict[str, Any] = {}
     titles, top = [], 1.0
@@ -228,9 +234,9 @@ def _layout(study: Study, shown: Sequence[Band], names: Sequence[Sequence[str]],
                   "ticktext": ["<br>".join(wrap(name, LABEL)) for name in names[number]], "tickfont": font}
         own[x] = {"anchor": _axes(number)["yaxis"], "zeroline": False, "gridcolor": "rgba(128,128,128,0.2)",
                   "showgrid": True, "nticks": 6, "tickfont": font}
-        if number < len(ranges) and ranges[number]:
+        if ranges[number]:
             own[x]["range"] = ranges[number]
-        titles.append({"text": _title(study, band, differences=bool(ranges)), "align": "left", "showarrow": False,
+        titles.append({"text": _title(study, band, differences), "align": "left", "showarrow": False,
                        "x": 0, "xref": "paper", "xanchor": "left", "y": top, "yref": "paper", "yanchor": "top",
                        "font": font})
         top -= height / whole

@@ -137,9 +137,9 @@ def _in_range(rule: Between | Near, finding: Finding) -> str:
 
 
 def could_have_seen(rule: Rule, finding: Finding) -> str:
-    """How small an effect so many seeds of such a spread show in 8 of 10 cases."""
-    if finding.visible is None:
-        return "—"
+    """How small a difference so many seeds of such a spread show in 8 of 10 cases."""
+    if finding.visible is None or not isinstance(rule, Above | NoWorse):
+        return ""
     return with_unit(plain(finding.visible), unit_of_difference(rule.measure))
 
 
@@ -159,7 +159,9 @@ def outcome(study: Study | Computation, result: Result) -> str:
         return _in_its_setting(study, deciding[0])
     holding = [finding for finding in deciding if finding.verdict == HOLDS]
     others = [finding for finding in deciding if finding.verdict != HOLDS]
-    so_many = f"{len(holding)} of {len(deciding)} comparisons hold"
+    all_of_them = "Both" if len(deciding) == 2 else f"All {len(deciding)}"
+    some_of_them = f"{len(holding) or 'None'} of {len(deciding)}"
+    so_many = f"{some_of_them if others else all_of_them} comparisons hold"
     if holding and others:  # what is rarer says more
         few = others if len(others) <= len(holding) else holding
         return f"{so_many}; {'not this' if few is others else 'this does'}: {_in_its_setting(study, few[0])}"

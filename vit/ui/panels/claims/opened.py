@@ -39,7 +39,7 @@ def head(study: Study | Computation, found: Shelved) -> None:
 
 
 def evidence(study: Study | Computation, result: Result | None) -> None:
-    """Dots, differences and findings; figures of a computation; without a result, what would be run."""
+    """Dots and differences; figures of a computation; without a result, what would be run."""
     if isinstance(study, Computation):
         if result:
             show(claim_tables.figures(study, result.figures))
@@ -57,7 +57,6 @@ def evidence(study: Study | Computation, result: Result | None) -> None:
         st.caption("Left: a cross marks a run that diverged. Right: a ring for each seed; the bar is the interval of "
                    "their mean, in the colour of the verdict; grey is no difference, and blue, dotted or shaded, what "
                    "the rule asks for.")
-        show(claim_tables.findings(study, result))
     else:
         show(claim_tables.planned(study))
 
@@ -69,6 +68,12 @@ def meaning(study: Study | Computation, result: Result | None) -> None:
 def command(study: Study | Computation) -> None:
     st.caption("Try it again, from the project's folder:")
     st.code(f"python -m vit.studies {study.id}{' --again' if isinstance(study, Study) else ''}", language="bash")
+
+
+def rule_by_rule(study: Study | Computation, result: Result | None) -> None:
+    if isinstance(study, Study) and result:
+        st.subheader("Rule by rule", anchor=False)
+        show(claim_tables.findings(study, result.findings))
 
 
 def behind(study: Study | Computation, result: Result | None) -> None:
