@@ -2,6 +2,7 @@
 memory as far as it fits. Models may come from anybody's runs, so their size is looked at first."""
 
 import gc
+import re
 import threading
 from collections.abc import Hashable
 from concurrent.futures import ThreadPoolExecutor
@@ -56,14 +57,10 @@ _reader = ThreadPoolExecutor(1, "reader")  # each run of a page is a new thread,
 def name_of(model_id: str) -> str:
     if model_id in NAMES:
         return NAMES[model_id]
-    from vit.runs.names import pair_of
+    from vit.runs.names import in_short
 
     run, _, checkpoint = model_id.removeprefix("run:").partition("/")
-    pair = pair_of(run)
-    arm, epoch = run.removeprefix(pair).strip("-"), checkpoint.removeprefix("epoch-")
-    after = f"epoch {int(epoch)}" if epoch.isdecimal() else checkpoint
-    # What tells twins apart comes first, then the end of what they have in common; its date is the same for most.
-    return " · ".join(filter(None, [arm, after, "-".join(pair.split("-")[2:]) or pair]))
+    return f"run {in_short(run)} · {re.sub('epoch-0*(?=[0-9])', 'epoch ', checkpoint)}"
 
 
 @cache
