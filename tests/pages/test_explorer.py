@@ -45,7 +45,10 @@ def test_the_page_names_what_the_model_says(shipped, open_app):
     assert f"It reads a **{expected.prediction}**" in words(open_app(d=SEVEN))
 
 
-@pytest.mark.parametrize("panel", ["One pair", "Whole pattern", "All heads", "What counts", "Why √d_k", "GPT's mask"])
+@pytest.mark.parametrize("panel", [
+    "One pair", "q, k and v", "Heads to z′", "Whole pattern", "Heads that matter", "What counts", "All heads",
+    "Why √d_k", "GPT's mask",
+])
 @pytest.mark.parametrize("config", [SMALL, PRESETS["cifar"]])
 def test_every_panel_about_attention_opens(shipped, open_app, panel, config):
     shipped(config)
@@ -55,7 +58,8 @@ def test_every_panel_about_attention_opens(shipped, open_app, panel, config):
 
 
 @pytest.mark.parametrize(("page", "control", "panel"), [
-    *(("embedding", "closer", panel) for panel in ("Filters", "CLS and positions", "Position maps", "z₀")),
+    *(("embedding", "closer", panel)
+      for panel in ("Filters", "As a Conv2d", "CLS and positions", "Position maps", "z₀")),
     *(("layers", "closer_layers", panel)
       for panel in ("MLP", "LayerNorm", "All tokens", "Tokens alike", "Path of CLS")),
 ])

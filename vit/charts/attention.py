@@ -19,7 +19,7 @@ LOSSES = colours.signed(dark=True)  # on a digit, which lies on near-black in bo
 WHO_AT_WHOM = "who looks ↓  at whom →"
 WORDS_FIT = 8  # numbers beside each other that can be written out
 STRIP = 3  # pixels: height of a strip
-FINE, AROUND = 8, 20  # pixels of an outline's picture for each of the image's, and the grey around the white line
+FINE, AROUND = 5, 20  # pixels of an outline's picture for each of the image's, and the grey around the white line
 SPREAD = 0.5  # of the way to the next layer, over which its heads stand side by side: each can be pointed at
 
 
@@ -29,15 +29,16 @@ SPREAD = 0.5  # of the way to the next layer, over which its heads stand side by
 def every_head(trace: ForwardTrace, token: int, layer: int, head: int, shared: bool) -> PixelPicture:
     """Where the token looks in all L x h heads, each map on its own scale or all on one."""
     looks = attention_maps(trace, token)
-    rows = (block.pattern[:, token] for block in trace.blocks)
+    on_cls = np.stack([block.pattern[:, token, 0] for block in trace.blocks]).ravel().tolist()
+    flat = looks.reshape(len(on_cls), -1)
+    hardest, most = flat.argmax(-1).tolist(), flat.max(-1).tolist()
     legend = (Legend(colours.WARM, 0, float(looks.max()), "one scale for all") if shared
               else Legend(colours.WARM, 0, "max", "each map on its own scale"))
     return replace(
         _heads(looks, shared), alt=f"where {token_word(token)} looks, in every head of every layer", width=860,
         chosen=[layer * looks.shape[1] + head], corner="layer ↓  head →", legend=legend,
-        labels=[f"layer {l + 1}, head {h + 1}\n{row[0]:.0%} on CLS\nhardest at patch {row[1:].argmax() + 1}: "
-                f"{row[1:].max():.0%}"
-                for l, of_layer in enumerate(rows) for h, row in enumerate(of_layer)],
+        labels=[f"layer {i // looks.shape[1] + 1}, head {i % looks.shape[1] + 1}\n{on_cls[i]:.0%} on CLS\n"
+                f"hardest at patch {hardest[i] + 1}: {most[i]:.0%}" for i in range(len(flat))],
     )
 
 
@@ -47,14 +48,14 @@ def heads_to_switch(
     """Where CLS looks in all L x h heads, those that are off in grey."""
     def what_a_click_does(layer: int, head: int) -> str:
         if layer in blocks_off:
-            return "off, with its whole block: switch that on above"
+            return "off with its whole block: switch that on above"
         return "off: click to switch on" if (layer, head) in off else "on: click to switch off"
 
     looks = attention_maps(trace, token=0)
     return replace(
         _heads(looks, off=off), alt="where CLS looks; click a head to switch it off", width=620,
         corner="layer ↓ head →",
-        labels=[f"layer {layer + 1}, head {head + 1}: {what_a_click_does(layer, head)}"
+        labels=[f"layer {layer + 1}, head {head + 1} · {what_a_click_does(layer, head)}"
                 for layer, head in np.ndindex(looks.shape[:2])],
         legend=Legend(colours.WARM, 0, "max", "each map on its own scale; grey: off"),
     )
@@ -213,7 +214,7 @@ def products(q: np.ndarray, k: np.ndarray, dark: bool) -> PixelPicture:
 
 
 def score_strip(scores: np.ndarray, chosen: int, dark: bool) -> PixelPicture:
-    limit = colours.limit_of(scores)
+    limit = colours.limit_of(scores[np.isfinite(scores)])  # a mask leaves −∞
     return _strip(scores, chosen, Legend(colours.signed(dark), -limit, limit, "scores of all tokens"))
 
 
@@ -227,5 +228,6 @@ def _strip(values: np.ndarray, chosen: int, legend: Legend) -> PixelPicture:
     pixels = colours.paint(values[None], legend.colours, float(legend.low), float(legend.high))
     return PixelPicture(
         pixels.repeat(STRIP, axis=0), 1, len(values), alt=legend.caption, width=640, chosen=[chosen], legend=legend,
-        labels=[f"{token_word(token)}: {number(value)}" for token, value in enumerate(values)],
+        labels=[f"{token_word(token)}: {number(value) if np.isfinite(value) else 'hidden'}"
+                for token, value in enumerate(values)],
     )

@@ -8,6 +8,7 @@ from vit.charts.picture import Legend, PixelPicture
 from vit.config import ViTConfig
 from vit.numbers import number, plain
 
+FINE = 3  # pixels of the mosaic for each of a filter's
 MOST_CELLS = 10_000  # whose numbers are sent to be pointed at
 WORDS_FIT = 5  # a patch with fewer pixels a side has room for their numbers
 
@@ -29,7 +30,8 @@ def matrix(values: np.ndarray, dark: bool) -> np.ndarray:
 def filters(weights: np.ndarray, channels: int, dark: bool) -> tuple[np.ndarray, float]:
     """E's columns, which lie in rows of weights, as one mosaic on one shared scale, and the end of that scale."""
     squares = patch_shape(weights, channels)
-    return mosaic(matrix(squares, dark), mosaic_columns(len(weights)), fill=GAP[dark]), colours.limit_of(squares)
+    tiles = matrix(squares, dark).repeat(FINE, 1).repeat(FINE, 2)  # a gap of one of their pixels would be too wide
+    return mosaic(tiles, mosaic_columns(len(weights)), fill=GAP[dark]), colours.limit_of(squares)
 
 
 def mosaic_columns(count: int) -> int:
@@ -95,6 +97,7 @@ def token_sum(rows: np.ndarray, output: int, dark: bool) -> PixelPicture:
     D = rows.shape[1]
     return PixelPicture(
         matrix(rows, dark).repeat(6, 0), 3, D, alt="token plus position", width=1100,
+        row_names=["token", "+ pos", "= z₀"],
         chosen=[output, D + output, 2 * D + output],
         labels=[f"{i % D + 1}: {number(value)}" for i, value in enumerate(rows.ravel())],
         legend=signed_legend(colours.limit_of(rows), "one scale for all three", dark),

@@ -7,10 +7,9 @@ from vit.charts.picture import Legend, PixelPicture
 from vit.numbers import number, plain
 
 
-def component(x: np.ndarray, column: np.ndarray, kind: str, read: str, dark: bool) -> PixelPicture:
-    """What attention reads of a token, one column of W, and their products."""
-    alt = f"{read} times one column of the matrix W for {kind}"
-    return vectors.product(x, column, [read, "W", "·"], dark, alt=alt)
+def terms(x: np.ndarray, column: np.ndarray, dark: bool, *, alt: str) -> PixelPicture:
+    """A vector, one column of a matrix, and their products."""
+    return vectors.product(x, column, ["x", "w", "x·w"], dark, alt=alt)
 
 
 def concatenation(heads: np.ndarray, chosen: int, dark: bool) -> PixelPicture:

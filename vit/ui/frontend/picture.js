@@ -93,15 +93,21 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
     return Math.min(Math.max(r, 0), rows - 1) * columns + Math.min(Math.max(c, 0), columns - 1);
   };
   frame.onclick = (event) => { if (data.clickable) setTriggerValue("cell", cellAt(event)); };
+  const tell = (cell) => {
+    root.told = cell;
+    tip.textContent = data.labels[cell] ?? "";
+    tip.style.display = tip.textContent ? "block" : "none";
+  };
+  if (root.told !== undefined) tell(root.told);  // a click may have changed what it says
   frame.onpointermove = (event) => {
-    const text = data.labels[cellAt(event)];
-    tip.style.display = text ? "block" : "none";
-    if (!text) return;
-    tip.textContent = text;
+    tell(cellAt(event));
     const area = frame.getBoundingClientRect();
     const x = event.clientX - area.left;
     tip.style.left = `${Math.min(x + 12, Math.max(0, area.width - tip.offsetWidth))}px`;
     tip.style.top = `${event.clientY - area.top + 16}px`;
   };
-  frame.onpointerleave = () => { tip.style.display = "none"; };
+  frame.onpointerleave = () => {
+    root.told = undefined;
+    tip.style.display = "none";
+  };
 }

@@ -36,49 +36,51 @@ def row_of(view: View) -> np.ndarray:
 
 
 def sentence(view: View) -> str:
+    """What the chosen head looks at, and which of all looks hardest."""
     row = row_of(view)
     best = np.argsort(-row[1:])[:3] + 1
     patches = ", ".join(map(str, sorted(best)))
     return (f"Head {view.head + 1} of layer {view.layer + 1} spends **{row[best].sum():.0%}** of "
-            f"{token_word(view.token)}'s attention on the patches {patches}, and {row[0]:.0%} on CLS.")
+            f"{token_word(view.token)}'s attention on the patches {patches}, and {row[0]:.0%} on CLS. {hardest(view)}")
+
+
+def hardest(view: View) -> str:
+    look, count = explain.hardest_look(view.trace, view.token), view.config.depth * view.config.heads
+    return (f"Of all {count} heads, **head {look.head + 1} of layer {look.layer + 1}** looks hardest: {look.share:.0%} "
+            f"on patch {look.patch + 1} alone.")
 
 
 def where_it_looks(view: View, other: View | None) -> None:
     """All heads at once, and the chosen one over the digit; of both, where something stands beside."""
-    shared = st.toggle("one scale for all maps", key="shared_scale")
     if other is not None:
-        beside_each_other(view, other, shared)
+        beside_each_other(view, other)
         return
     left, right = st.columns([3, 2], gap="large")
     with left:
-        every_head(view, shared)
-        hardest(view)
+        every_head(view, one_scale())
     with right:
         over_digit(view)
 
 
-def beside_each_other(view: View, other: View, shared: bool) -> None:
+def one_scale() -> bool:
+    return st.toggle("one scale for all maps", key="shared_scale")
+
+
+def beside_each_other(view: View, other: View) -> None:
     if not side_by_side.are_the_same(view, other):
         st.markdown(side_by_side.heads_in_words(view, other))
+    shared = one_scale()
     for column, one, another, side in zip(st.columns(2, gap="large"), (view, other), (other, view), ("", "_beside"),
                                           strict=True):
         with column:
-            side_by_side.headline(one, another)
+            side_by_side.headline(one, another, hardest(one))
             every_head(one, shared, side)
-            hardest(one)
             over_digit(one, side)
 
 
 def every_head(view: View, shared: bool, side: str = "") -> None:
     show(attention.every_head(view.trace, view.token, view.layer, view.head, shared), f"heads{side}",
          lambda cell: choose_head(view, cell))
-
-
-def hardest(view: View) -> None:
-    look = explain.hardest_look(view.trace, view.token)
-    count = view.config.depth * view.config.heads
-    st.caption(f"Of all {count} heads, **head {look.head + 1} of layer {look.layer + 1}** looks hardest: it spends "
-               f"{look.share:.0%} of {token_word(view.token)}'s attention on patch {look.patch + 1} alone.")
 
 
 def over_digit(view: View, side: str = "") -> None:

@@ -62,11 +62,11 @@ def summed(view: View) -> None:
     patch, output = view.patch, one_output(view).chosen
     bias, e = view.weights("embedding.projection.bias")[output], view.trace.patch_embeddings[patch, output]
     parts.equation(
-        r"\mathbf{e} = \mathbf{x}_p\,\mathbf{E} + \mathbf{b} \qquad "
-        rf"\mathbf{{E}} \in \mathbb{{R}}^{{P^2 C \times D}} = \mathbb{{R}}^{{{view.config.patch_values} \times "
-        rf"{view.config.width}}}",
-        rf"e_{{{output + 1}}} = \sum_{{i=1}}^{{{view.config.patch_values}}} x_i\,E_{{i,{output + 1}}} + "
-        rf"b_{{{output + 1}}} = {fixed(e, 4)}",
+        r"\mathbf{e} = \mathbf{x}_p\,\mathbf{E} + \mathbf{b}",
+        [rf"\mathbf{{E}} \in \mathbb{{R}}^{{P^2 C \times D}} = \mathbb{{R}}^{{{view.config.patch_values} \times "
+         rf"{view.config.width}}}",
+         rf"e_{{{output + 1}}} = \sum_{{i=1}}^{{{view.config.patch_values}}} x_i\,E_{{i,{output + 1}}} + "
+         rf"b_{{{output + 1}}} = {fixed(e, 4)}"],
     )
     product = explain.dot_product(view.trace.patches[patch], matrix_E(view)[output], bias, total=e)
     parts.provenance(f"output {output + 1}", f"Patch {patch + 1} times column {output + 1} of E, summed, plus a bias.",

@@ -18,22 +18,20 @@ from vit.variants import VARIANTS
 def sentence(view: View) -> str:
     sizes, layer, token = explain.added(view.trace), view.layer, view.token
     if not explain.is_a_sum(view.config):
-        return f"**This model is not the paper's.** {VARIANTS[view.config.variant].difference}"
+        return (f"**This model is not the paper's.** {VARIANTS[view.config.variant].difference} So the stream is no "
+                "sum: what the colours call added is what attention and MLP give.")
+    most = explain.adds_most(sizes, token)
     return (f"Nothing is ever replaced. Block {layer + 1} finds **{token_word(token)}** and adds to it twice: "
             f"attention adds {layers.of_its_length(sizes.attention[layer, token])}, the MLP "
-            f"{layers.of_its_length(sizes.mlp[layer, token])}.")
+            f"{layers.of_its_length(sizes.mlp[layer, token])}. Of all blocks, **block {most + 1}** adds the most to "
+            f"{token_word(token)}, for the length that it has there: attention "
+            f"{layers.of_its_length(sizes.attention[most, token])}, the MLP "
+            f"{layers.of_its_length(sizes.mlp[most, token])}.")
 
 
 def river(view: View) -> None:
-    sizes, token = explain.added(view.trace), view.token
-    most = explain.adds_most(sizes, token)
-    st.markdown(f"**Block {most + 1}** adds the most to {token_word(token)}, for the length that it has there: "
-                f"attention {layers.of_its_length(sizes.attention[most, token])}, the MLP "
-                f"{layers.of_its_length(sizes.mlp[most, token])}."
-                if explain.is_a_sum(view.config) else
-                "So the stream is no sum: what the colours call added is what attention and MLP give.")
-    show(layers.river_legend(token))
-    show(layers.river(view.trace.blocks, sizes, token, view.layer), "river",
+    show(layers.river_legend(view.token))
+    show(layers.river(view.trace.blocks, explain.added(view.trace), view.token, view.layer), "river",
          lambda cell: state.choose(layer=cell % view.config.depth))
 
 

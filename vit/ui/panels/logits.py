@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 
 from vit import explain
+from vit.calibration import Calibration
 from vit.charts import calibration, logits
 from vit.numbers import bracketed, rounded, with_sign
 from vit.ui import models, parts
@@ -164,8 +165,15 @@ def most_of(shares: explain.Contributions, rival: int) -> str:
 
 def how_sure(view: View) -> None:
     """Why this probability: what the model was taught, and how often it is right when it is as sure as here."""
-    st.subheader(f"Why {view.confidence:.0%}, and what is “sure”?", anchor=False)
     measured = models.calibration(view.model_id)
+    reads = f" from a model that reads {measured.accuracy:.1%}" if measured else ""
+    closer = st.expander(f"Why {view.confidence:.0%}{reads}, and what is “sure”?", key="how_sure", on_change="rerun")
+    if closer.open:
+        with closer:
+            sureness(view, measured)
+
+
+def sureness(view: View, measured: Calibration | None) -> None:
     if measured is None:
         st.markdown("A probability is what softmax makes of the logits, and no promise. The pages call it **sure** "
                     f"from {view.details.unsure_below:.0%} on. How often this model is right when it is how sure has "
@@ -173,8 +181,9 @@ def how_sure(view: View) -> None:
         return
     words, curve = st.columns([2, 3], gap="large")
     with words:
-        for told in calibration.in_words(measured, view.confidence, view.details.unsure_below, view.config.classes):
-            st.markdown(told)
+        st.markdown("\n\n".join(calibration.in_words(
+            measured, view.confidence, view.details.unsure_below, view.config.classes
+        )))
     with curve:
         show(calibration.curve(measured, view.confidence, view.dark), "calibration")
 

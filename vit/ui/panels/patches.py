@@ -43,15 +43,12 @@ def one_patch(view: View) -> None:
     parts.equation(
         rf"x = \frac{{\text{{pixel}}/255 - {mean}}}{{{deviation}}}\qquad \mathbf{{x}}_p^{{{patch + 1}}} \in "
         rf"\mathbb{{R}}^{{P^2 C}} = \mathbb{{R}}^{{{config.patch_values}}}",
-        rf"\mathbf{{x}}_p^{{{patch + 1}}} = {row_vector(view.trace.patches[patch])}",
+        [rf"\mathbf{{x}}_p^{{{patch + 1}}} = {row_vector(view.trace.patches[patch])}",
+         rf"N = \frac{{H}}{{P}} \cdot \frac{{W}}{{P}} = \frac{{{config.image_size}}}{{{P}}} \cdot "
+         rf"\frac{{{config.image_size}}}{{{P}}} = {config.grid} \cdot {config.grid} = {N}"],
     )
     show(vectors.row(view.trace.patches[patch], view.dark, alt=f"patch {patch + 1} as one row of numbers", width=640,
                      caption=f"patch {patch + 1} as one row: {config.patch_values} numbers"), "patch_row")
-    parts.equation(
-        r"N = \frac{H}{P} \cdot \frac{W}{P}",
-        rf"N = \frac{{{config.image_size}}}{{{P}}} \cdot \frac{{{config.image_size}}}{{{P}}} = {config.grid} \cdot "
-        rf"{config.grid} = {N}",
-    )
 
 
 def by_channel(values: tuple[float, ...]) -> str:

@@ -40,14 +40,13 @@ def queries_keys_values(view: View, key: int) -> None:
                     f"{d_k} numbers. Click one.")
         show(vectors.row(vector, view.dark, alt=f"the {NAMES[kind]} of {of}", caption=kind, chosen=[component.chosen],
                          kind=f"{kind}, number"), "projected", component.choose)
-        read = "LN(z)" if reads_norm(view) else "z"
         st.markdown(f"Number {component.chosen + 1} is all {view.config.width} numbers of {of}, "
-                    f"{'after LayerNorm' if reads_norm(view) else 'as they are'}, times one column of "
-                    f"W_{kind}, summed:")
-        show(projections.component(
+                    f"{'after LayerNorm' if reads_norm(view) else 'as they are'} (x), times one column of "
+                    f"W_{kind} (w), summed:")
+        show(projections.terms(
             explain.read_by_attention(view.trace, view.model, view.layer)[token],
-            explain.projection_column(view.model, view.layer, kind, view.head, component.chosen),
-            NAMES[kind], read, view.dark,
+            explain.projection_column(view.model, view.layer, kind, view.head, component.chosen), view.dark,
+            alt=f"{of} times one column of W_{kind}",
         ), "projected_terms")
         if kind != "q":
             st.caption(f"{of} is the token looked at: choose another over the digit, or in “One pair”.")
@@ -85,11 +84,11 @@ def heads_to_stream(view: View) -> None:
                     f"to {token_word(token)}. One after the other they are {config.width} again. Click a head.")
         show(projections.concatenation(block.heads[:, token], view.head, view.dark), "concatenated",
              lambda head: state.choose(head=head))
-        st.markdown(f"**2 · Mixed.** Number {number.chosen + 1} of what attention adds is all of them times one "
-                    "column of W_o, summed:")
-        show(projections.component(
+        st.markdown(f"**2 · Mixed.** Number {number.chosen + 1} of what attention adds is all of them (x) times one "
+                    "column of W_o (w), summed:")
+        show(projections.terms(
             explain.concatenated(block, token), explain.output_column(view.model, view.layer, number.chosen),
-            "the output", "heads", view.dark,
+            view.dark, alt="all heads' numbers times one column of W_o",
         ), "mixed_terms")
         st.markdown(f"Head by head: **head {most + 1}** puts in the most, {with_sign(put_in[most], 3)}.")
         show(projections.shares(put_in, view.head, view.dark), "put_in", lambda head: state.choose(head=head))
@@ -103,7 +102,7 @@ def mixed(view: View, number: int) -> None:
         rf"{view.config.width}}}",
     )
     parts.provenance(f"MSA, number {number + 1}",
-                     f"All heads' numbers, times column {number + 1} of W_o, plus a bias.", product, "head", "w")
+                     f"All heads' numbers, times column {number + 1} of W_o, plus a bias.", product, "x", "w")
     residual_sum(view, number)
 
 

@@ -15,12 +15,14 @@ from vit.ui.view import View
 
 def control(view: View) -> View | None:
     """The way to choose what stands beside, and its view."""
-    code = state.get().beside
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if st.button("Change what stands beside" if code else "Compare with another", icon=":material/compare:"):
+    if not state.get().beside:
+        if st.button("Compare with another", icon=":material/compare:"):
             choose(view)
-        if code:
-            st.button("Stop comparing", type="tertiary", icon=":material/close:", on_click=put_beside, args=("",))
+        return None
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if st.button("Change what stands beside", icon=":material/compare:"):
+            choose(view)
+        st.button("Stop comparing", type="tertiary", icon=":material/close:", on_click=put_beside, args=("",))
     try:
         return views.compared(view)
     except (ValueError, FileNotFoundError) as error:  # a run may have been deleted meanwhile
@@ -66,8 +68,8 @@ def name_of(view: View, other: View) -> str:
     return "your drawing" if view.drawing == state.get().drawing else "the drawing beside it"
 
 
-def headline(view: View, other: View) -> None:
-    st.markdown(f"**{name_of(view, other)}** · reads a **{view.trace.prediction}** with {view.confidence:.1%}")
+def headline(view: View, other: View, more: str = "") -> None:
+    st.markdown(f"**{name_of(view, other)}** · reads a **{view.trace.prediction}** with {view.confidence:.1%}. {more}")
 
 
 def are_the_same(view: View, other: View) -> bool:
@@ -84,9 +86,9 @@ def heads_in_words(view: View, other: View) -> str:
                 "which of the other.")
     layer, head = divmod(int(apart.argmax()), view.config.heads)
     return (f"In head {view.head + 1} of layer {view.layer + 1}, **{apart[view.layer, view.head]:.0%}** of "
-            f"{token_word(view.token)}'s attention lies elsewhere beside yours; over all heads it is "
+            f"{token_word(view.token)}'s attention goes elsewhere in the other; over all heads it is "
             f"{apart.mean():.0%} on average, and most, {apart[layer, head]:.0%}, in head {head + 1} of layer "
-            f"{layer + 1}.")
+            f"{layer + 1}. The panels below are about yours.")
 
 
 def logits_in_words(view: View, other: View) -> str:
@@ -99,7 +101,7 @@ def logits_in_words(view: View, other: View) -> str:
     settled = [explain.settled_at(explain.logit_lens(each.trace, each.model)) for each in (view, other)]
     return (f"{answers} Furthest apart is the logit of {apart.label}: {plain(apart.one)} against "
             f"{plain(apart.other)}. The answer stands from {depth(settled[0])} on in yours, and from "
-            f"{depth(settled[1])} on in the other.")
+            f"{depth(settled[1])} on in the other. What follows below is about yours.")
 
 
 def depth(settled: int) -> str:

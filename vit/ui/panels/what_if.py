@@ -86,7 +86,7 @@ def heads(view: View) -> DeltaGenerator:
         if layer not in blocks_off:
             what_if.toggle("heads", (layer, head))
 
-    left, right = st.columns(2, gap="large")
+    left, right = st.columns(2, gap="large", vertical_alignment="bottom")
     with left:
         st.markdown("**Switch heads off**: click them. Each small map shows where CLS looks with your changes."
                     + (" Under GPT's mask it sees only itself: all are dark." if what_if.is_on("causal") else ""))
