@@ -16,7 +16,7 @@ from vit.interventions import HeadsOff, MaskPatches, PositionsOff
 from vit.numbers import plain
 from vit.trace import trace_image
 
-PATH = ("Draw", "Patches", "Embedding", "Attention", "Layers", "Logits")
+PATH = ("Draw", "Machine", "Patches", "Embedding", "Attention", "Layers", "Logits")
 
 
 @pytest.fixture(scope="module")
@@ -254,7 +254,7 @@ def test_next_walks_through_all_pages_without_a_scroll_bar_to_the_side(new_page,
 def test_the_arrow_keys_walk_too(page, app_url):
     open_with_a_seven(page, app_url)
     page.keyboard.press("ArrowRight")
-    expect(page.get_by_role("heading", name="How does a picture become words?")).to_be_visible()
+    expect(page.get_by_role("heading", name="What happens inside, all at once?")).to_be_visible()
     settled(page)
     page.keyboard.press("ArrowLeft")
     expect(page.get_by_role("heading", name="What does the model see?")).to_be_visible()

@@ -225,26 +225,6 @@ def test_the_address_tells_the_choices(shipped, open_app):
     assert "head" not in visitor.query_params
 
 
-def tour_alone():
-    from vit.ui import state, tour
-
-    state.restore()
-    tour.start_button()
-    tour.show("draw", lambda page: None)
-
-
-def test_the_tour_notices_what_the_visitor_has_done():
-    visitor = AppTest.from_function(tour_alone).run()
-    visitor.button[0].click().run()
-    assert "Stop 1 of 10" in words(visitor)
-    assert "Done." not in words(visitor)
-    visitor.session_state.drawing = drawing.from_code(SEVEN)
-    visitor.run()
-    assert "Done." in words(visitor)
-    visitor.button(key="tour_leave").click().run()
-    assert "Stop 1" not in words(visitor)
-
-
 def test_the_page_does_not_tell_what_a_question_asks(shipped, open_app):
     shipped(SMALL)
     visitor = open_app("attention", d=SEVEN)

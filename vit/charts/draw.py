@@ -47,6 +47,13 @@ def change(before: np.ndarray, after: np.ndarray, changes: str) -> TemplatePictu
     return TemplatePicture("change", values, alt=f"the answer was {was}, {before[was]:.1%}; {told}")
 
 
+def no_answer(classes: int, comment: str) -> TemplatePicture:
+    """As high as an answer, so that the page does not move when it comes."""
+    bars = [Bar(number, 0, "", best=False, before=None) for number in range(classes)]
+    values = {"name": "no-answer", "answer": "?", "sure": False, "comment": comment, "bars": bars}
+    return TemplatePicture("answer", values, alt="no answer yet")
+
+
 class Step(NamedTuple):
     """One picture on the way from the canvas to the model."""
 

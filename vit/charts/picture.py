@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from vit.charts.colours import ColourScale
+from vit.charts.colours import ColourScale, data_uri
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +52,11 @@ class PixelPicture(Picture):
     column_names: Sequence[str] = ()
     corner: str = ""  # what the names of rows and columns count
     lines: bool = False  # between the cells
+
+    @cached_property
+    def source(self) -> str:
+        """The pixels as a page shows them."""
+        return data_uri(self.pixels)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,7 @@ import re
 import threading
 from collections.abc import Hashable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -60,7 +60,7 @@ def name_of(model_id: str) -> str:
     from vit.runs.names import in_short
 
     run, _, checkpoint = model_id.removeprefix("run:").partition("/")
-    return f"your run {in_short(run)} · {re.sub('epoch-0*(?=[0-9])', 'epoch ', checkpoint)}"
+    return f"run {in_short(run)} · {re.sub('epoch-0*(?=[0-9])', 'epoch ', checkpoint)}"
 
 
 @cache
@@ -206,7 +206,7 @@ def image_of(drawing: Drawing) -> np.ndarray | None:
     return found.image if found else drawing.image()
 
 
-@st.cache_resource(max_entries=50, show_spinner=False)
+@lru_cache(50)
 def ink_of(drawing: Drawing) -> Ink | None:
     """How pen strokes became a picture; None for a picture that came whole."""
     return drawing.ink()

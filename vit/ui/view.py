@@ -74,7 +74,7 @@ class View:
 def current() -> View | None:
     """None while there is no ink on the canvas. Reading it changes nothing."""
     choice = state.get()
-    return None if choice.drawing is None else of(choice.drawing, choice.model)
+    return None if choice.drawing is None else of(choice.drawing, choice.model, choice)
 
 
 def compared(view: View) -> View | None:
@@ -82,18 +82,19 @@ def compared(view: View) -> View | None:
 
     Raises ValueError or FileNotFoundError with a sentence if it cannot be had any more.
     """
-    code = state.get().beside
+    choice = state.get()
+    code = choice.beside
     if not code:
         return None
     drawing = beside.drawing_in(code)
-    return of(drawing, view.model_id) if drawing else of(view.drawing, code)
+    return of(drawing, view.model_id, choice) if drawing else of(view.drawing, code, choice)
 
 
-def of(drawing: Drawing, model_id: str) -> View | None:
+def of(drawing: Drawing, model_id: str, choice: state.Choice) -> View | None:
     """What this model makes of this drawing, with what the visitor has chosen as far as the model has it."""
     if models.image_of(drawing) is None:
         return None
-    choice, (model, details) = state.get(), models.load(model_id)
+    model, details = models.load(model_id)
     config = model.config
     return View(
         drawing, models.trace(model_id, drawing), model, model_id, details,

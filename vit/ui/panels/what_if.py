@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def changed(view: View) -> "ForwardTrace":
     """The drawing in the model with all that is taken away."""
-    return view.changed_by(*(change.probe for change in what_if.changes(view.config)))
+    return view.changed_by(*what_if.probes(view.config))
 
 
 def sentence(view: View) -> str:
