@@ -174,7 +174,7 @@ export function headInside(m, paint, layer, head, chosen) {
       text("span", `head ${head + 1}`),
       text("span", ""),
       text("span", ""),
-      text("span", "Σ weight·v =", "figure"),
+      text("span", "Σ weight·v", "figure"),
       vector(out, limitOf(out)),
     ),
     text(

@@ -63,7 +63,8 @@ function water(m, map, { streams, middles }) {
     sections.push([at(0.34), centre, streams[layer]], [at(0.52), centre, middles[layer]]);
     sections.push([at(0.78), centre, middles[layer]], [at(1), centre, streams[layer + 1]]);
   });
-  sections.push([map.finish, centre, streams[m.depth]]);
+  const isRead = m.token === { cls: 0, last: m.tokens - 1 }[m.reads]; // the head reads no other token
+  if (isRead) sections.push([map.finish, centre, streams[m.depth]]);
   const bank = (points, side) => points.map(([along, across, width], i) => {
     const here = point(map, along, across + (side * width) / 2);
     if (!i) return here;

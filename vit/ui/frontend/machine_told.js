@@ -7,7 +7,7 @@ const layerOf = (open) => open?.layer ?? null; // of what is open
 // What is told of a part, or of what is open where nothing is pointed at.
 export function factsOf(m, open, part, cell) {
   const layer = layerOf(open);
-  if (part === null) return describe(m, layer === null ? "whole" : `block-${layer + 1}`);
+  if (part === null) return factsOfOpen(m, open);
   if (layer !== null && part in vectors(m, layer)) return describeVector(m, layer, part, cell);
   const inside = { from: ["q", "k", "v"], to: ["concat"] };
   if (part === "heads") return { ...describe(m, `heads-${layer + 1}`), ...inside };
@@ -16,16 +16,25 @@ export function factsOf(m, open, part, cell) {
   return describe(m, part, cell);
 }
 
+function factsOfOpen(m, open) {
+  const { level, layer, head, id, cell } = open ?? {};
+  if (level === "block") return describe(m, `block-${layer + 1}`);
+  if (level === "head") return factsOf(m, open, `head-${layer + 1}-${head + 1}`, null);
+  if (level !== "number") return describe(m, "whole");
+  return layer === null ? describe(m, id === "y" ? "norm" : id) : describeVector(m, layer, id, cell);
+}
+
 export function tell(told, m, open, facts) {
   const inside = layerOf(open) === null ? {} : vectors(m, open.layer);
   const names = (parts) =>
     parts.map((name) => inside[name]?.name ?? (name === "heads" ? "the heads" : nameOf(m, name))).join(", ");
   const way = [facts.from.length ? `from ${names(facts.from)}` : "", facts.to.length ? `to ${names(facts.to)}` : ""];
-  const small = [facts.equation ?? "", facts.shape, way.filter(Boolean).join(" · ")];
+  const small = [["equation", facts.equation], ["", facts.shape], ["", way.filter(Boolean).join(" · ")]]
+    .filter(([, words]) => words).map(([kind, words]) => make("span", { class: kind }, words));
   told.replaceChildren(
     make("p", {}, make("b", {}, facts.title), ` ${facts.what.replace(/\.?$/, ".")}`),
     make("p", { class: "value" }, facts.value ?? ""),
-    make("p", { class: "small" }, ...small.map((words, i) => make("span", { class: i ? "" : "equation" }, words))),
+    make("p", { class: "small" }, ...small),
   );
 }
 
