@@ -11,7 +11,7 @@ if study:
     opened.head(study, found)
     opened.evidence(study, found.result)
     opened.meaning(study, found.result)
-    opened.command(study)
+    opened.command(study, found.result)
     opened.rule_by_rule(study, found.result)
     here.panel(study, found.result)
     opened.behind(study, found.result)

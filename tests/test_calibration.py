@@ -4,8 +4,9 @@ import json
 
 import numpy as np
 import pytest
+import torch
 
-from vit import calibration, checkpoints
+from vit import calibration, checkpoints, data
 from vit.calibration import Bin, Calibration
 from vit.charts import calibration as charts
 
@@ -53,6 +54,18 @@ def test_the_shipped_record_is_of_the_shipped_model():
     assert found.accuracy == pytest.approx(checkpoints.details("explorer").test_accuracy)
     assert sum(part.images for part in found.bins) == found.images
     assert sum(part.right for part in found.bins) == found.right
+
+
+def test_the_shipped_model_is_as_sure_of_its_mistakes_as_the_record_says():
+    shipped = checkpoints.SHIPPED["explorer"]
+    images, labels = data.load("mnist", "test")
+    wrong = json.loads((shipped.parent / "mistakes.json").read_text())
+    with torch.inference_mode():
+        probabilities = checkpoints.load(shipped)(data.normalise(images[wrong])).softmax(-1).numpy()
+    again = calibration.measure(probabilities, labels[wrong], "its mistakes", 0)
+    assert again.right == 0
+    recorded = {part.low: part.images - part.right for part in calibration.beside(shipped).bins}
+    assert {low: count for low, count in recorded.items() if count} == {part.low: part.images for part in again.bins}
 
 
 SMALL = Calibration("40 images", 40, 38, 0.05, (Bin(0.5, 0.55, 10, 9), Bin(0.95, 1.0, 30, 29)))

@@ -85,7 +85,7 @@ def latex_size(value: float) -> str:
     return rf"{mantissa} \cdot 10^{{{power.replace(MINUS, '-')}}}" if power else mantissa
 
 
-def row_vector(values: Sequence[float], most: int = 5) -> str:
+def row_vector(values: Sequence[float], most: int = 4) -> str:
     """A vector as one row, with dots in place of its middle where it is longer than can be shown."""
     shown = [fixed(value, 2) for value in values]
     if len(shown) > most:

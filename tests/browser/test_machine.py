@@ -179,9 +179,18 @@ def test_a_click_on_a_patch_chooses_its_token(page, url, models):
     patches.click(position={"x": 3.5 * box["width"] / 7, "y": 2.5 * box["height"] / 7})
     expect(page).to_have_url(re.compile(r"token=18\b"))
     last = traced(models[""]).blocks[-1].resid_post[18]
-    expect(page.locator(".told .value")).to_contain_text(f"patch 18: row 3, column 4")
+    expect(page.locator(".told .value")).to_contain_text("patch 18: row 3, column 4")
+    expect(page.get_by_role("button", name="Look closer: Patches")).to_be_visible()
     page.mouse.move(0, 0)
+    page.keyboard.press("Escape")
     expect(page.locator(".told .value")).to_contain_text(f"leaves the last {long(last)} long")
+    settled(page)
+    page.locator("[data-focus=patches]").focus()
+    page.keyboard.press("ArrowDown")
+    expect(page).to_have_url(re.compile(r"token=19\b"))
+    expect(page.locator("[data-focus=patches]")).to_be_focused()
+    page.get_by_role("button", name="choose CLS").click()
+    expect(page).not_to_have_url(re.compile("token="))
 
 
 def test_every_station_has_a_caption_of_at_most_twelve_words(page, url, models):

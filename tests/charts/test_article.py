@@ -26,8 +26,9 @@ def test_every_epoch_is_a_point_and_the_reported_best_a_line():
 
 
 def test_digits_are_those_of_the_record():
-    assert [list(trace.y) for trace in article.by_digit(RECIPE, mirrored=False).figure.data] == [[90.0] * 10, [80.0] * 10]
-    assert [list(trace.y) for trace in article.by_digit(RECIPE, mirrored=True).figure.data] == [[50.0] * 10] * 2
+    for mirrored, expected in ((False, [[90.0] * 10, [80.0] * 10]), (True, [[50.0] * 10] * 2)):
+        picture = article.by_digit(RECIPE, mirrored)
+        assert [list(trace.y) for trace in picture.figure.data] == expected
 
 
 def test_our_figures_stand_beside_the_article_s_and_what_is_not_done_is_said():

@@ -134,6 +134,19 @@ def test_readings_are_shown_by_block_and_by_class():
     assert by_block.figure.layout.yaxis.type == "log"
 
 
+def test_what_is_reached_with_so_many_images_has_its_interval():
+    study = CATALOGUE["small-data"]
+    assert [one.id for one in STUDIES if study_curves.by_size(one)] == ["small-data", "global-from-the-first-layer"]
+    runs = [run_of("100 images", "ViT", seed, 60.0 + seed) for seed in range(3)]
+    runs += [run_of("300 images", "ViT", 0, 70.0)]
+    vit, cnn = study_curves.over_sizes(study, runs).figure.data
+    assert list(vit.x) == [100, 300]
+    assert list(vit.y) == [61.0, 70.0]
+    assert vit.error_y.array[0] == pytest.approx(4.303 / 3**0.5, abs=1e-3)  # t of two degrees of freedom
+    assert vit.error_y.array[1] == 0
+    assert not cnn.x
+
+
 # Words and tables
 
 

@@ -88,7 +88,7 @@ def test_another_choice_of_layer_or_head_is_the_same_picture(model, trace):
 def test_weights_that_training_has_broken_can_be_looked_at(small_model, digit):
     small_model.blocks[1].expand.weight.detach()[:] = np.nan
     trace = trace_image(small_model, digit)
-    facts, arrays = unpacked(machine.whole(trace, small_model, 0, DIGITS, "digit").packed(0, 0))
+    _, arrays = unpacked(machine.whole(trace, small_model, 0, DIGITS, "digit").packed(0, 0))
     assert np.isnan(arrays["mlp_hidden"][1]).all()
     assert np.isfinite(arrays["mlp_hidden"][0]).all()
 

@@ -9,6 +9,7 @@ from tests.pages.test_explorer import SMALL
 from tests.pages.test_train import html, words
 from tests.support.studies import made_up, shelve
 from vit import runs
+from vit.charts import study_curves
 from vit.config import TrainConfig, ViTConfig
 from vit.runs import queue, series
 from vit.studies import article, shelf
@@ -100,7 +101,7 @@ def test_every_claim_opens_by_its_link_with_a_result_and_without(open_app, folde
     if isinstance(study, Study):
         readings = len({name for run in made_up(study).runs for name, found in run.readings.items()
                         if isinstance(found, list)})
-        assert len(charts(tried)) == 4 + readings
+        assert len(charts(tried)) == 3 + readings + study_curves.by_size(study)
         assert all(f"<th>{escape(setting.name)}</th>" in html(tried) for setting in study.settings)
 
 

@@ -94,6 +94,8 @@ def test_comparing_ends_where_one_says_so(shipped, open_app):
     next(button for button in visitor.button if button.label == "Stop comparing").click().run()
     assert "goes elsewhere" not in words(visitor)
     assert "with" not in visitor.query_params
+    next(button for button in visitor.button if button.label == "Compare with another").click().run()
+    assert "The page shows both, side by side." in words(visitor)
 
 
 def test_the_share_of_attention_that_moves_is_a_distance():

@@ -10,6 +10,7 @@ from vit.charts.claims import DASHES, SYMBOLS
 from vit.charts.picture import PlotlyPicture
 from vit.numbers import number
 from vit.studies.results import Row, RunResult
+from vit.studies.statistics import estimate
 from vit.studies.study import Study
 
 HEIGHT = 320
@@ -39,6 +40,41 @@ def curves(study: Study, setting: str, runs: Sequence[RunResult], quantity: str)
     arms = ", ".join(arm.name for arm in study.arms)
     return PlotlyPicture(go.Figure(traces, look),
                          alt=f"{quantity} over steps in {setting}, of every run and as mean of each arm: {arms}")
+
+
+def by_size(study: Study) -> bool:
+    """Whether its settings are so many numbers of images that a curve can be drawn over them."""
+    sizes = {setting.base.images_per_epoch for setting in study.settings}
+    return len(sizes) == len(study.settings) > 2
+
+
+def over_sizes(study: Study, runs: Sequence[RunResult]) -> PlotlyPicture:
+    """What each arm reaches with so many training images: its mean with a 95 % interval."""
+    sizes = {setting.name: setting.base.images_per_epoch for setting in study.settings}
+    traces: list[go.Scatter] = []
+    told = []
+    for place, arm in enumerate(study.arms):
+        found = {setting: estimate([run.measures["accuracy"] for run in runs
+                                    if (run.setting, run.arm) == (setting, arm.name)]) for setting in sizes}
+        reached = {setting: one for setting, one in found.items() if one.n}
+        half = [one.high - one.mean if one.certain else 0.0 for one in reached.values()]
+        traces.append(go.Scatter(
+            x=[sizes[setting] for setting in reached], y=[one.mean for one in reached.values()], name=arm.name,
+            mode="lines+markers", error_y={"array": half, "thickness": 2, "width": 6},
+            customdata=[f"{one.mean:.2f} ± {span:.2f} %" for one, span in zip(reached.values(), half, strict=True)],
+            line={"color": _colour(place), "width": 3, "dash": DASHES[place % len(DASHES)]},
+            marker={"size": 9, "symbol": SYMBOLS[place % len(SYMBOLS)]},
+            hovertemplate=f"{arm.name}, %{{x:,}} images<br><b>%{{customdata}}</b><extra></extra>",
+        ))
+        told += [f"{arm.name} {one.mean:.1f} % with {setting}" for setting, one in reached.items()]
+    look = colours.layout(
+        HEIGHT, showlegend=len(study.arms) > 1, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
+        hovermode="closest",
+        xaxis={"title": {"text": "training images"}, "type": "log", "tickvals": list(sizes.values()),
+               "ticktext": [f"{size:,}" for size in sizes.values()], "gridcolor": "rgba(128,128,128,0.2)"},
+        yaxis={"title": {"text": "accuracy, %"}, "gridcolor": "rgba(128,128,128,0.2)", "zeroline": False},
+    )
+    return PlotlyPicture(go.Figure(traces, look), alt=f"accuracy over the number of training images: {', '.join(told)}")
 
 
 def _points(rows: Iterable[Row], quantity: str) -> list[Point]:

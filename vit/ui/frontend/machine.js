@@ -4,32 +4,24 @@ import { make, painter } from "./machine_paint.js";
 import { Player } from "./machine_play.js";
 import { drawRiver, surveyed } from "./machine_river.js";
 import { buildStage, cellAt, markChosen, measure } from "./machine_stage.js";
-import { describeVector, known, largestKnown, nearest, vectors } from "./machine_vectors.js";
-import { allInWords, asText, briefly, describe, nameOf } from "./machine_words.js";
+import { factsOf, legend, light, tell } from "./machine_told.js";
+import { known, largestKnown, nearest, vectors } from "./machine_vectors.js";
+import { allInWords, asText, briefly } from "./machine_words.js";
 
 const HINT = "Point at a part to read it. Click a block to open it.";
+const OF_TOKENS = ["patches", "embedded", "positions", "tokens"];
 
 class Machine {
   constructor(root) {
     const part = (name) => root.querySelector(name);
-    Object.assign(this, {
-      root,
-      stage: part(".stage"),
-      floor: part(".floor"),
-      line: part(".line"),
-      inside: part(".inside"),
-      told: part(".told"),
-      way: part(".way"),
-      closer: part(".closer"),
-      open: null,
-      m: null,
-    });
+    Object.assign(this, { root, stage: part(".stage"), floor: part(".floor"), line: part(".line") });
+    Object.assign(this, { inside: part(".inside"), told: part(".told"), way: part(".way"), closer: part(".closer") });
+    Object.assign(this, { m: null, open: null, pinned: null }); // open: a block, head or number; pinned: a part clicked
     this.player = new Player(root, () => this.close());
-    root.addEventListener("pointerover", (event) => this.hover(event));
-    root.addEventListener("pointermove", (event) => this.hover(event));
+    for (const kind of ["pointerover", "pointermove"]) root.addEventListener(kind, (event) => this.hover(event));
     root.addEventListener("pointerleave", () => this.tell(null));
-    root.addEventListener("focusin", (event) => {
-      if (event.target.matches(":focus-visible") && event.target.dataset.focus) this.tell(event.target.dataset.focus);
+    root.addEventListener("focusin", ({ target }) => {
+      if (target.matches(":focus-visible") && target.dataset.focus) this.tell(target.dataset.focus);
     });
     root.addEventListener("keydown", (event) => this.key(event));
     this.stage.addEventListener("click", (event) => this.click(event));
@@ -44,214 +36,139 @@ class Machine {
     this.trigger = trigger;
     const same = this.m?.identity === m.identity;
     this.m = same ? Object.assign(this.m, { layer: m.layer, head: m.head }) : m;
-    if (!same) {
-      this.paint = painter(m.colours);
-      this.root.setAttribute("aria-label", m.alt);
-      for (const [name, colour] of Object.entries(m.colours))
-        if (typeof colour === "string") this.root.style.setProperty(`--${name}`, colour);
-      this.layOut();
-      this.legend();
-      const list = this.root.querySelector(".words ol");
-      list.replaceChildren(...allInWords(m).map((facts) => make("li", { "data-words": facts.part }, asText(facts))));
-      this.reopen();
-      this.tell(null);
-    }
+    if (!same) this.showAnother();
     markChosen(this.line, this.m, this.size);
+  }
+
+  showAnother() {
+    const { m, root } = this;
+    this.paint = painter(m.colours);
+    root.setAttribute("aria-label", m.alt);
+    for (const [name, colour] of Object.entries(m.colours))
+      if (typeof colour === "string") root.style.setProperty(`--${name}`, colour);
+    this.layOut();
+    root.querySelector(".legend").replaceChildren(...legend(m));
+    const words = allInWords(m).map((facts) => make("li", { "data-words": facts.part }, asText(facts)));
+    root.querySelector(".words ol").replaceChildren(...words);
+    this.reopen();
+    this.spoken = null;
+    this.tell(null);
   }
 
   layOut() {
     this.width = this.stage.clientWidth;
     this.size = measure(this.m, this.width);
     this.root.classList.toggle("tall", this.size.tall);
+    const focused = this.line.contains(this.root.getRootNode().activeElement) && this.root.getRootNode().activeElement;
     buildStage(this.line, this.m, this.paint, this.size);
+    if (focused) this.line.querySelector(`[data-focus=${focused.dataset.focus}]`)?.focus({ preventScroll: true });
     markChosen(this.line, this.m, this.size);
     const map = surveyed(this.floor, this.m, this.size.tall);
     drawRiver(this.root.querySelector(".river"), this.m, map);
     this.player.prepare(this.m, map);
   }
 
-  legend() {
-    const swatch = (name, words) => make("span", {}, make("i", { style: `background: var(--${name})` }), words);
-    const scale = (colours, words) =>
-      make(
-        "span",
-        {},
-        make("i", {
-          class: "scale",
-          style: `background: linear-gradient(90deg, ${colours
-            .map(([stop, colour]) => `${colour} ${100 * stop}%`)
-            .join(", ")})`,
-        }),
-        words,
-      );
-    const who = this.m.tokenName,
-      makes = this.m.norm === "alone" ? "makes" : "adds";
-    this.root
-      .querySelector(".legend")
-      .replaceChildren(
-        swatch("accent", `residual stream of ${who}: its width is its length`),
-        swatch("attention", `attention ${makes}`),
-        swatch("mlp", `the MLP ${makes}`),
-        scale(this.m.colours.warm, `where ${who} looks, each map on its own scale`),
-        scale(this.m.colours.signed, "below and above 0"),
-        ...(this.m.noLens ? [make("span", {}, this.m.noLens)] : []),
-      );
-  }
-
   // Pointing
 
   hover(event) {
     const element = event.target.closest?.("[data-part]");
-    if (!element || !this.stage.contains(element)) return;
-    this.tell(element.dataset.part, cellAt(element, event));
+    if (element && this.stage.contains(element)) this.tell(element.dataset.part, cellAt(element, event));
   }
 
-  facts(part, cell) {
-    const layer = this.open?.layer ?? null;
-    if (layer !== null && part in vectors(this.m, layer)) return describeVector(this.m, layer, part, cell);
-    if (part === "heads") return { ...describe(this.m, `heads-${layer + 1}`), from: ["q", "k", "v"], to: ["concat"] };
-    if (layer !== null && part.startsWith("head-"))
-      return { ...describe(this.m, part), from: ["q", "k", "v"], to: ["concat"] };
-    if (part.startsWith("heads-") && cell !== null)
-      return describe(this.m, part.replace("heads", "head").concat(`-${cell + 1}`));
-    return describe(this.m, part, cell);
-  }
-
-  tell(part, cell = null) {
-    const key = `${part} ${cell} ${this.open?.level}`;
+  tell(pointed, cell = null) {
+    const part = pointed ?? (this.open ? null : this.pinned), key = `${part} ${cell}`;
     if (this.spoken === key) return;
     this.spoken = key;
-    for (const element of this.root.querySelectorAll(".from, .to, .here"))
-      element.classList.remove("from", "to", "here");
-    const facts = this.facts(
-      part ?? (this.open?.layer === undefined || this.open.layer === null ? "whole" : `block-${this.open.layer + 1}`),
-      cell,
-    );
-    const mark = (parts, kind) => {
-      for (const name of parts)
-        for (const one of this.stage.querySelectorAll(`[data-focus="${name}"], [data-part="${name}"]`))
-          one.classList.add(kind);
-    };
-    if (part) mark([part], "here");
-    if (part) mark(facts.from, "from");
-    if (part) mark(facts.to, "to");
-    const inside = this.open && this.open.layer !== null ? vectors(this.m, this.open.layer) : {};
-    const names = (parts) =>
-      parts.map((name) => inside[name]?.name ?? (name === "heads" ? "the heads" : nameOf(this.m, name)));
-    const way = [
-      facts.from.length ? `from ${names(facts.from).join(", ")}` : "",
-      facts.to.length ? `to ${names(facts.to).join(", ")}` : "",
-    ];
-    this.told.replaceChildren(
-      make("p", {}, make("b", {}, facts.title), ` ${facts.what.replace(/\.?$/, ".")}`),
-      make("p", { class: "value" }, facts.value ?? ""),
-      make(
-        "p",
-        { class: "small" },
-        ...[facts.equation, facts.shape, way.filter(Boolean).join(" · ")]
-          .filter(Boolean)
-          .map((words, i) => make("span", { class: i ? "" : "equation" }, words)),
-      ),
-    );
+    const facts = factsOf(this.m, this.open, part, cell);
+    light(this.stage, pointed, facts);
+    tell(this.told, this.m, this.open, facts);
   }
 
   // Clicking
 
   click(event) {
-    const row = event.target.closest("[data-row]"),
-      pick = event.target.closest("[data-pick]");
-    if (row) {
-      this.go({ ...this.open, row: Number(row.dataset.row) });
-      return;
-    }
-    const element = event.target.closest("[data-part]");
-    const pointed = event.detail > 0; // by a pointer, not by a key
-    if (pick) {
-      this.number(pick.dataset.pick, cellAt(pick, event));
-      return;
-    }
-    if (element) this.enter(element.dataset.part, pointed ? cellAt(element, event) : null);
+    const row = event.target.closest("[data-row]"), pick = event.target.closest("[data-pick]");
+    const element = event.target.closest("[data-part]"), byPointer = event.detail > 0; // and not by a key
+    if (row) this.go({ ...this.open, row: Number(row.dataset.row) });
+    else if (pick) this.number(pick.dataset.pick, cellAt(pick, event));
+    else if (element) this.enter(element.dataset.part, byPointer ? cellAt(element, event) : null);
   }
 
   enter(part, cell) {
-    const [kind, a, b] = part.split("-"),
-      layer = Number(a) - 1;
+    const [kind, a, b] = part.split("-"), layer = Number(a) - 1;
     if (this.open && a === undefined) {
       if (part !== "heads") this.number(part, cell);
     } else if (kind === "head") this.choose({ level: "head", layer, head: Number(b) - 1 });
     else if (kind === "heads" && cell !== null) this.choose({ level: "head", layer, head: cell });
     else if (a !== undefined) this.choose({ level: "block", layer });
-    else if (kind === "patches" && cell !== null) this.choose({ token: cell + 1 });
-    else if (["embedded", "tokens", "positions"].includes(kind)) {
-      if (cell !== null && cell !== this.m.token) this.choose({ token: cell });
-      else if (this.m.token) this.number("embedded", null);
-    } else if (kind === "norm") this.number("y", null);
+    else if (kind === "norm") this.number("y", null);
     else if (kind === "logits" || kind === "probabilities") this.number("logits", cell);
+    else this.enterToken(kind, cell === null || kind === "digit" ? null : kind === "patches" ? cell + 1 : cell);
   }
 
-  choose({ level, ...wanted }) {
-    // for all pages; what opens does not wait for them
+  enterToken(part, token) {
+    const { m } = this;
+    if (m.token && part === "embedded" && (token === null || token === m.token)) this.number("embedded", null);
+    else {
+      this.pinned = part;
+      this.crumbs();
+      if (token !== null) this.choose({ token });
+    }
+  }
+
+  choose({ level, ...wanted }) { // for all pages; what opens does not wait for them
     if (level) this.go({ level, ...wanted });
     if (Object.entries(wanted).some(([name, value]) => this.m[name] !== value)) this.trigger("choose", wanted);
   }
 
+  // One number of a vector; of no cell, or of one whose products are not known, the largest or the nearest.
   number(id, cell) {
-    const { m } = this,
-      layer = this.open?.layer ?? null;
-    const fixed = { logits: [m.get("logits"), null], y: [m.get("y"), null] };
-    if (id === "embedded") fixed.embedded = [m.get("embeddedRow"), Array.from(m.get("embedded.place", 0))];
-    const [values, places] = fixed[id] ?? [vectors(m, layer)[id].values, known(m, layer, id)];
-    const at =
-      cell === null || cell >= values.length ? largestKnown(values, places) : places ? nearest(places, cell) : cell;
+    const layer = this.open?.layer ?? null, { values, places } = this.numbers(layer, id);
+    const free = cell === null || cell >= values.length;
+    const at = free ? largestKnown(values, places) : places ? nearest(places, cell) : cell;
     this.go({ level: "number", layer, id, cell: at });
+  }
+
+  numbers(layer, id) {
+    const { m } = this;
+    if (layer !== null) return { values: vectors(m, layer)[id].values, places: known(m, layer, id) };
+    if (id !== "embedded") return { values: m.get(id), places: null };
+    return { values: m.get("embeddedRow"), places: Array.from(m.get("embedded.place", 0)) };
   }
 
   // Levels
 
   go(open) {
-    const { m } = this,
-      opened = !this.open;
-    const origin =
-      opened && open.level !== "number" ? this.line.querySelector(`[data-focus=block-${open.layer + 1}]`) : null;
+    const { m, paint } = this, opened = !this.open;
     this.player.leave();
     this.open = open;
-    const view =
-      open.level === "block"
-        ? blockInside(m, this.paint, open.layer)
-        : open.level === "head"
-          ? headInside(m, this.paint, open.layer, open.head, open.row ?? 0)
-          : numberInside(m, this.paint, open.layer, open.id, open.cell);
-    this.inside.replaceChildren(view);
+    this.pinned = null;
+    const { level, layer, head, row, id, cell } = open;
+    this.inside.replaceChildren(level === "block" ? blockInside(m, paint, layer)
+      : level === "head" ? headInside(m, paint, layer, head, row ?? 0) : numberInside(m, paint, layer, id, cell));
+    if (opened) this.unfoldFrom(layer);
     this.inside.hidden = false;
     this.root.classList.add("open");
-    if (origin) {
-      const from = origin.getBoundingClientRect(),
-        ground = this.stage.getBoundingClientRect();
-      this.inside.style.transformOrigin = `${from.left + from.width / 2 - ground.left}px ${from.top + from.height / 2 - ground.top}px`;
-    }
-    if (opened) {
-      this.inside.classList.remove("unfolds");
-      void this.inside.offsetWidth; // begins the animation anew
-      this.inside.classList.add("unfolds");
-      if (this.size.tall) this.root.scrollIntoView({ block: "start" });
-    }
+    if (opened && this.size.tall) this.root.scrollIntoView({ block: "start" });
     this.crumbs();
     this.spoken = null;
     this.tell(null);
-    const focused =
-      open.level === "head" && open.row !== undefined ? this.inside.querySelector(".looked-row.is-chosen") : this.root;
-    focused.focus({ preventScroll: true });
+    const here = row === undefined ? this.root : this.inside.querySelector(".looked-row.is-chosen");
+    here.focus({ preventScroll: true });
   }
 
-  reopen() {
-    // another drawing or model: what is open stays open, as far as there is such a thing
-    if (!this.open) {
-      this.crumbs();
-      return;
-    }
-    const { layer, head = 0 } = this.open,
-      gone = layer !== null && (layer >= this.m.depth || head >= this.m.heads);
-    if (gone || this.open.level === "number") this.close();
+  unfoldFrom(layer) {
+    const from = this.line.querySelector(layer === null ? ".answers" : `[data-focus=block-${layer + 1}]`);
+    const area = from.getBoundingClientRect(), ground = this.stage.getBoundingClientRect();
+    const x = area.left + area.width / 2 - ground.left, y = area.top + area.height / 2 - ground.top;
+    this.inside.style.transformOrigin = `${x}px ${y}px`;
+  }
+
+  reopen() { // another drawing, token or model: what is open stays open, as far as there is such a thing
+    const { layer = null, head = 0, level } = this.open ?? {};
+    const gone = level === "number" || (layer !== null && (layer >= this.m.depth || head >= this.m.heads));
+    if (!this.open) this.crumbs();
+    else if (gone) this.close();
     else this.go(this.open);
   }
 
@@ -268,17 +185,17 @@ class Machine {
   }
 
   out() {
+    const { level, layer } = this.open ?? {};
     if (!this.open) {
+      this.pinned = null;
       this.player.leave();
-      return;
-    }
-    const { level, layer } = this.open;
-    if (level !== "block" && layer !== null) this.go({ level: "block", layer });
+      this.crumbs();
+      this.tell(null);
+    } else if (level !== "block" && layer !== null) this.go({ level: "block", layer });
     else {
       this.close();
-      this.line
-        .querySelector(layer === null ? "[data-focus=logits]" : `[data-focus=block-${layer + 1}]`)
-        .focus({ preventScroll: true });
+      const from = layer === null ? "[data-focus=logits]" : `[data-focus=block-${layer + 1}]`;
+      this.line.querySelector(from).focus({ preventScroll: true });
     }
   }
 
@@ -288,74 +205,66 @@ class Machine {
       if (go) one.onclick = go;
       return one;
     };
-    const { open, m } = this,
-      steps = [];
+    const { open, m } = this, { level, layer, head } = open ?? {}, steps = [];
     if (open) {
-      const { level, layer, head } = open,
-        block = layer === null ? null : `Block ${layer + 1}`;
       steps.push(step("Machine", () => this.close()));
-      if (block) steps.push(level === "block" ? step(block) : step(block, () => this.go({ level: "block", layer })));
-      if (level === "head") steps.push(step(`Head ${head + 1}`));
-      if (level === "number") steps.push(step("One number"));
-      if (level !== "number")
-        steps.push(
-          make(
-            "span",
-            { class: "turn" },
-            step("‹", () => this.turn(-1)),
-            step("›", () => this.turn(1)),
-          ),
-        );
-    } else steps.push(step(`${counted(m.depth, "block")}, one river`));
+      const outward = level === "block" ? null : () => this.go({ level: "block", layer });
+      if (layer !== null) steps.push(step(`Block ${layer + 1}`, outward));
+      if (level !== "block") steps.push(step(level === "head" ? `Head ${head + 1}` : "One number"));
+      steps.push(make("span", { class: "turn" }, step("‹", () => this.turn(-1)), step("›", () => this.turn(1))));
+    } else {
+      steps.push(step(`${counted(m.depth, "block")}, one river`));
+      if (m.token) steps.push(make("span", { class: "turn" }, step("choose CLS", () => this.choose({ token: 0 }))));
+    }
     this.way.replaceChildren(...steps);
-    this.closer.hidden = !open;
-    this.player.idle = open ? briefly[open.level](m, open.layer, open.head) : HINT;
+    const page = this.page();
+    this.closer.hidden = !page;
+    if (page) this.closer.textContent = `Look closer: ${page[0].toUpperCase()}${page.slice(1)} →`;
+    this.player.idle = open ? briefly[level](m, layer, head) : HINT;
     this.player.goTo(this.player.place);
   }
 
-  turn(by) {
-    const { open, m } = this;
-    if (open.level === "block") this.go({ level: "block", layer: clamp(open.layer + by, 0, m.depth - 1) });
-    else if (open.level === "head")
-      this.go({ level: "head", layer: open.layer, head: clamp(open.head + by, 0, m.heads - 1) });
+  turn(by) { // to the next block, head or number
+    const { open, m } = this, { level, layer, head, id, cell } = open;
+    if (level === "block") this.go({ level, layer: clamp(layer + by, 0, m.depth - 1) });
+    else if (level === "head") this.go({ level, layer, head: clamp(head + by, 0, m.heads - 1) });
     else {
-      const places = open.layer === null ? null : known(m, open.layer, open.id),
-        at = places?.indexOf(open.cell);
-      const size = open.id === "logits" ? m.classes.length : m.width;
-      const cell = open.id === "embedded" || places ? (places ?? Array.from(m.get("embedded.place", 0))) : null;
-      this.go({
-        ...open,
-        cell: cell
-          ? cell[clamp((places ? at : cell.indexOf(open.cell)) + by, 0, cell.length - 1)]
-          : clamp(open.cell + by, 0, size - 1),
-      });
+      const { values, places } = this.numbers(layer, id), at = places ? places.indexOf(cell) : cell;
+      const next = clamp(at + by, 0, (places ?? values).length - 1);
+      this.go({ ...open, cell: places ? places[next] : next });
     }
   }
 
+  // The page that has it all.
+  page() {
+    const { level, layer, id } = this.open ?? {};
+    if (!this.open) return this.pinned && factsOf(this.m, null, this.pinned, null).page;
+    if (level !== "number") return level === "head" ? "attention" : "layers";
+    if (layer === null) return id === "embedded" ? "embedding" : "logits";
+    return factsOf(this.m, this.open, id, null).page;
+  }
+
   goCloser() {
-    const { level, layer, head = this.m.head, id } = this.open;
-    const page =
-      level === "head" || ["q", "k", "v", "concat"].includes(id)
-        ? "attention"
-        : id === "logits" || id === "y"
-          ? "logits"
-          : id === "embedded"
-            ? "embedding"
-            : "layers";
-    this.trigger("go", layer === null ? { page } : { page, layer, head });
+    const { layer = null, head = this.m.head } = this.open ?? {};
+    this.trigger("go", layer === null ? { page: this.page() } : { page: this.page(), layer, head });
   }
 
   // While the machine has the focus the arrow keys are its own; else they turn the page.
   key(event) {
-    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-    if (by) {
-      if (this.open) this.turn(by);
-      else this.player.step(by);
-    } else if (event.key === "Escape") this.out();
+    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key], down = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (by && this.open) this.turn(by);
+    else if (by) this.player.step(by);
+    else if (down && OF_TOKENS.includes(event.target.dataset.focus)) this.nextToken(down, event.target.dataset.focus);
+    else if (event.key === "Escape") this.out();
     else if (event.key === " " && event.target === this.root) this.player.button.click();
     else return;
     event.preventDefault();
     event.stopPropagation();
+  }
+
+  nextToken(by, part) {
+    this.pinned = part;
+    this.choose({ token: clamp(this.m.token + by, 0, this.m.tokens - 1) });
   }
 }
 

@@ -1,4 +1,4 @@
-// What Python has packed (vit/charts/machine.py), and what follows from it; numbers as text, as vit/numbers.py has them.
+// What Python has packed (vit/charts/machine.py), what follows from it, and numbers as text, as in vit/numbers.py.
 const KINDS = { f4: Float32Array, i1: Int8Array, u1: Uint8Array, u2: Uint16Array };
 
 export function unpack(bytes) {
@@ -84,7 +84,7 @@ export function dotProduct(a, b, count = 3) {
 }
 
 const withMinus = (text) => text.replaceAll("-", "−");
-const noNumber = (value) => (Number.isNaN(value) ? "no number" : value < 0 ? "−∞" : "∞");
+const noNumber = (value) => (Number.isNaN(value ?? Number.NaN) ? "no number" : value < 0 ? "−∞" : "∞");
 
 export function number(value) {
   if (!Number.isFinite(value)) return noNumber(value);

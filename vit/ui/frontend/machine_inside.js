@@ -123,6 +123,7 @@ export function headInside(m, paint, layer, head, chosen) {
     root = m.scaled ? `/√${m.headWidth}` : "";
   const limit = limitOf([...q, ...rows.flatMap((row) => Array.from(row.key))]);
   const valueLimit = limitOf(rows.flatMap((row) => Array.from(row.value)));
+  const own = number(limitOf(out));
   const others = m.tokens - rows.length,
     left = Math.max(0, 1 - sumOf(rows.map((row) => row.weight)));
   const vector = (values, most) => stripes(make("canvas", { class: "short" }), values, paint.signed(most));
@@ -173,14 +174,12 @@ export function headInside(m, paint, layer, head, chosen) {
       text("span", `head ${head + 1}`),
       text("span", ""),
       text("span", ""),
-      text("span", "Σ weight·v =", "figure"),
+      text("span", "Σ weight·v", "figure"),
       vector(out, limitOf(out)),
     ),
     text(
       "p",
-      `q and k share a scale to ±${number(limit)}, all v one to ±${number(valueLimit)}; the head has its own to ±${number(
-        limitOf(out),
-      )}.`,
+      `Colours of q and k go to ±${number(limit)}, of v to ±${number(valueLimit)}, of the head to ±${own}.`,
       "hint",
     ),
   );

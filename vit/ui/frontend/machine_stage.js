@@ -2,6 +2,8 @@ import { clamp, fixed, furthest, limitOf, percent } from "./machine_data.js";
 import { draw, headMap, make, mosaic, picture, stripes } from "./machine_paint.js";
 import { answerAfter, asText, describe } from "./machine_words.js";
 
+const ANOTHER = "The up and down keys choose another token.";
+const KEYS = { patches: ANOTHER, embedded: ANOTHER, positions: ANOTHER, tokens: ANOTHER };
 const GAP = 8,
   TILE_GAP = 2;
 
@@ -40,17 +42,9 @@ const canvas = (part, cells, className = "") =>
   make("canvas", { "data-part": part, "data-columns": cells[0], "data-rows": cells[1], class: className });
 
 function button(m, part, className, ...children) {
-  return make(
-    "button",
-    {
-      type: "button",
-      class: className,
-      "data-part": part,
-      "data-focus": part,
-      "aria-label": asText(describe(m, part)),
-    },
-    ...children,
-  );
+  const told = `${asText(describe(m, part))} ${KEYS[part] ?? (part.startsWith("block") ? "Enter opens it." : "")}`;
+  const names = { "data-part": part, "data-focus": part, "aria-label": told.trim() };
+  return make("button", { type: "button", class: className, ...names }, ...children);
 }
 
 const name = (text) => make("span", { class: "name" }, text);
@@ -233,7 +227,8 @@ export function markChosen(line, m, size) {
       pitch = size.tile + TILE_GAP;
     house.classList.toggle("is-chosen", here);
     tile.hidden = !here;
-    tile.style.cssText = `left: ${(m.head % size.columns) * pitch}px; top: ${Math.floor(m.head / size.columns) * pitch}px;
-      width: ${size.tile}px; height: ${size.tile}px`;
+    const [row, column] = [Math.floor(m.head / size.columns), m.head % size.columns];
+    const side = `width: ${size.tile}px; height: ${size.tile}px`;
+    tile.style.cssText = `left: ${column * pitch}px; top: ${row * pitch}px; ${side}`;
   });
 }

@@ -328,8 +328,8 @@ export const pair = (m, layer, head, row) => dotProduct(m.get("q", layer, head),
 
 export function describeVector(m, layer, id, cell) {
   const { name, what, shape, equation, values, from = [], to = [] } = vectors(m, layer)[id];
-  const head =
-    ["q", "k", "v", "concat"].includes(id) && cell !== null ? `, head ${Math.floor(cell / m.headWidth) + 1}` : "";
+  const head = ["q", "k", "v", "concat"].includes(id) ? `, head ${Math.floor(cell / m.headWidth) + 1}` : "";
+  const one = cell === null ? "" : `; number ${cell + 1}${head}: ${number(values[cell])}`;
   return {
     part: id,
     title: name,
@@ -338,7 +338,7 @@ export function describeVector(m, layer, id, cell) {
     equation,
     from,
     to,
-    page: id === "hidden" || !["q", "k", "v"].includes(id) ? "layers" : "attention",
-    value: `${number(lengthOf(values))} long${cell === null ? "" : `; number ${cell + 1}${head}: ${number(values[cell])}`}`,
+    page: ["q", "k", "v", "concat", "msa"].includes(id) ? "attention" : "layers",
+    value: `${number(lengthOf(values))} long${one}`,
   };
 }

@@ -1,7 +1,7 @@
 import { counted, furthest, layerNorm, lengthOf, number, percent, sub, tokenWord } from "./machine_data.js";
 
-// What each part of the machine is: its name, what it does, its shape, its equation in the paper's notation, its value for
-// this drawing, where it comes from, where it goes, and the page that has it all.
+// What each part of the machine is: its name, what it does, its shape, its equation in the paper's notation, its value
+// for this drawing, where it comes from, where it goes, and the page that has it all.
 export function describe(m, part, cell = null) {
   const [kind, a, b] = part.split("-");
   const layer = Number(a) - 1,
@@ -227,7 +227,7 @@ const PARTS = {
       what: `Brings ${read[m.reads]} to one scale; the answer is read from it alone.`,
       shape: `1 x D = 1 x ${m.width}`,
       equation: `(4) y = LN(${readSymbol[m.reads]})`,
-      value: `mean ${number(mean)} and deviation ${number(deviation)} before; y is ${number(lengthOf(m.get("y")))} long`,
+      value: `mean ${number(mean)}, deviation ${number(deviation)} before; y is ${number(lengthOf(m.get("y")))} long`,
       from: [`block-${m.depth}`],
       to: ["logits"],
       page: "logits",
@@ -303,7 +303,7 @@ export function stations(m) {
     {
       part: "heads-1",
       seconds: 2.4,
-      caption: `Block 1: ${m.heads === 1 ? "one head lets" : `${m.heads} heads let`} ${who} ` + "look at the tokens.",
+      caption: `Block 1: ${m.heads === 1 ? "one head lets" : `${m.heads} heads let`} ${who} look at the tokens.`,
     },
     {
       part: "mlp-1",

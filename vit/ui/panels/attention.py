@@ -122,7 +122,8 @@ def match(view: View, key: int) -> None:
     block, head, query, d_k = view.trace.blocks[view.layer], view.head, view.token, view.config.head_width
     q, k, score = block.q[head, query], block.k[head, key], block.scores[head, query, key]
     st.markdown(f"**1 · How well do they match?** {token_word(query)}'s query times {token_word(key)}'s key, "
-                f"d_k = D/h = {view.config.width}/{view.config.heads} = {d_k} products:")
+                f"d_k = D/h = {view.config.width}/{view.config.heads} = {d_k} products. Where both come "
+                "from, “q, k and v” tells.")
     show(attention.products(q, k, view.dark), "qk")
     parts.provenance("q · k", "Component by component, summed.",
                      explain.dot_product(q, k, total=float(score * np.sqrt(d_k))), "q", "k")
@@ -150,10 +151,11 @@ def collect(view: View) -> None:
     column = int(np.abs(out).argmax())
     pieces = explain.dot_product(row_of(view), block.v[head, :, column], total=float(out[column]))
     st.markdown(f"**3 · Collect.** Every token's value vector, weighted by the attention it gets, is summed. "
-                f"This is what head {head + 1} brings to {token_word(query)}:")
+                f"This is what head {head + 1} brings to {token_word(query)}; what becomes of all heads together, "
+                "“Heads to z′” tells.")
     parts.equation(r"\text{head}_i = \sum_j a_{ij}\,\mathbf{v}_j")
-    show(vectors.row(out, view.dark, alt=f"what head {head + 1} brings home", caption="one row", chosen=[column]),
-         "brought")
+    show(vectors.row(out, view.dark, alt=f"what head {head + 1} brings home", caption=f"{len(out)} numbers",
+                     chosen=[column]), "brought")
     parts.provenance(f"component {column + 1}", "The largest of these numbers: attention times value, over all tokens.",
                      pieces, "a", "v", count_from=0)
 

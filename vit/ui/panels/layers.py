@@ -23,10 +23,11 @@ def sentence(view: View) -> str:
     most = explain.adds_most(sizes, token)
     return (f"Nothing is ever replaced. Block {layer + 1} finds **{token_word(token)}** and adds to it twice: "
             f"attention adds {layers.of_its_length(sizes.attention[layer, token])}, the MLP "
-            f"{layers.of_its_length(sizes.mlp[layer, token])}. Of all blocks, **block {most + 1}** adds the most to "
-            f"{token_word(token)}, for the length that it has there: attention "
-            f"{layers.of_its_length(sizes.attention[most, token])}, the MLP "
-            f"{layers.of_its_length(sizes.mlp[most, token])}.")
+            f"{layers.of_its_length(sizes.mlp[layer, token])}. "
+            + ("**No block adds more** to it, for the length that it finds." if most == layer else
+               f"Of all blocks, **block {most + 1}** adds the most to it, for the length that it finds: attention "
+               f"{layers.of_its_length(sizes.attention[most, token])}, the MLP "
+               f"{layers.of_its_length(sizes.mlp[most, token])}."))
 
 
 def river(view: View) -> None:

@@ -1,6 +1,7 @@
 """Logits: CLS becomes logits, logits become probabilities, and the answer grows from block to block."""
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 import streamlit as st
@@ -14,6 +15,22 @@ from vit.ui.panels import side_by_side
 from vit.ui.show import show
 from vit.ui.view import View
 from vit.variants import VARIANTS
+
+
+class Read(NamedTuple):
+    """Whose numbers the head gets."""
+
+    words: str
+    symbols: str
+
+
+CLS = Read("CLS", r"\mathbf{z}_L^0")
+ELSE = {"mean-pooling": Read("the mean of all patches", r"\tfrac{1}{N} \textstyle\sum_i \mathbf{z}_L^i"),
+        "causal-last": Read("the last patch", r"\mathbf{z}_L^N")}
+
+
+def reads(view: View) -> Read:
+    return ELSE.get(view.config.variant, CLS)
 
 
 def runner_up(view: View) -> int:
@@ -33,8 +50,9 @@ def choose_class(view: View, chosen: int) -> None:
 def sentence(view: View) -> str:
     trace, second = view.trace, runner_up(view)
     settled = explain.settled_at(explain.logit_lens(trace, view.model))
-    return (f"The answer is read from CLS alone: **{trace.prediction}** with {view.confidence:.1%}, before {second} "
-            f"with {trace.probabilities[second]:.1%}. {logits.settling(settled, view.config.depth, trace.prediction)}")
+    return (f"The answer is read from {reads(view).words} alone: **{trace.prediction}** with {view.confidence:.1%}, "
+            f"before {second} with {trace.probabilities[second]:.1%}. "
+            f"{logits.settling(settled, view.config.depth, trace.prediction)}")
 
 
 def class_control(view: View) -> None:
@@ -91,18 +109,19 @@ def one_logit(view: View) -> None:
     st.subheader(f"The logit of {label}", anchor=False)
     picture, maths = st.columns([3, 2], gap="large")
     with picture:
-        st.markdown(f"The {width} numbers of CLS after the last norm, times the {width} weights of the head for "
-                    f"{label}. What is red in the last row speaks for {label}, what is blue against it.")
+        st.markdown(f"The {width} numbers of {reads(view).words} after the last norm, times the {width} weights of "
+                    f"the head for {label}. What is red in the last row speaks for {label}, what is blue against it.")
         show(logits.reading(trace.cls_out, view.weights("head.weight")[label], label, view.dark), "reading")
     with maths:
         parts.equation(
-            r"(4)\quad \mathbf{y} = \mathrm{LN}(\mathbf{z}_L^0)",
+            rf"(4)\quad \mathbf{{y}} = \mathrm{{LN}}({reads(view).symbols})",
             [r"\text{logits} = \mathbf{y}\,\mathbf{W} + \mathbf{b}",
              rf"\mathbf{{y}} \in \mathbb{{R}}^{{D}} = \mathbb{{R}}^{{{width}}} \qquad \mathbf{{W}} \in "
              rf"\mathbb{{R}}^{{{width} \times {view.config.classes}}}"],
         )
         parts.provenance(
-            f"logit of {label}", f"CLS after the last norm, times the column of W for {label}, plus a bias.",
+            f"logit of {label}",
+            f"{reads(view).words} after the last norm, times the column of W for {label}, plus a bias.",
             explain.class_logit(trace, view.model, label), "y", "w",
         )
 
@@ -132,10 +151,11 @@ def why_not_the_rival(view: View) -> None:
                     "have given.")
         return
     shares = explain.contributions(trace, view.model, winner, rival)
-    st.markdown(f"CLS at the end is the sum of what it started with and all that the blocks have added. Divided by the "
-                f"deviation that the last norm finds in this drawing, the lead of {winner} over {rival} is a sum too. "
-                f"Each block puts in two parts, first attention, then its MLP: red for "
-                f"{winner}, blue for {rival}. Each bar starts where the one before it ended. {most_of(shares, rival)}")
+    st.markdown(f"What the head reads, {reads(view).words} at the end, is the sum of what it started with and all that "
+                "the blocks have added. Divided by the deviation that the last norm finds in this drawing, the lead of "
+                f"{winner} over {rival} is a sum too. Each block puts in two parts, first attention, then its MLP: red "
+                f"for {winner}, blue for {rival}. Each bar starts where the one before it ended. "
+                f"{most_of(shares, rival)}")
     show(logits.waterfall(shares, winner, rival, view.dark), "waterfall")
     parts.equation(
         rf"\begin{{aligned}}\text{{logit}}_{{{winner}}} - \text{{logit}}_{{{rival}}} &= z_0 + \sum "

@@ -41,11 +41,11 @@ def one_patch(view: View) -> None:
                 f"of {view.normalisation.measured_on} together have mean 0 and deviation 1:")
     mean, deviation = map(by_channel, (view.normalisation.mean, view.normalisation.deviation))
     parts.equation(
-        rf"x = \frac{{\text{{pixel}}/255 - {mean}}}{{{deviation}}}\qquad \mathbf{{x}}_p^{{{patch + 1}}} \in "
-        rf"\mathbb{{R}}^{{P^2 C}} = \mathbb{{R}}^{{{config.patch_values}}}",
-        [rf"\mathbf{{x}}_p^{{{patch + 1}}} = {row_vector(view.trace.patches[patch])}",
+        rf"x = \frac{{\text{{pixel}}/255 - {mean}}}{{{deviation}}}",
+        [rf"\mathbf{{x}}_p^{{{patch + 1}}} \in \mathbb{{R}}^{{P^2 C}} = \mathbb{{R}}^{{{config.patch_values}}}",
+         rf"\mathbf{{x}}_p^{{{patch + 1}}} = {row_vector(view.trace.patches[patch])}",
          rf"N = \frac{{H}}{{P}} \cdot \frac{{W}}{{P}} = \frac{{{config.image_size}}}{{{P}}} \cdot "
-         rf"\frac{{{config.image_size}}}{{{P}}} = {config.grid} \cdot {config.grid} = {N}"],
+         rf"\frac{{{config.image_size}}}{{{P}}} = {N}"],
     )
     show(vectors.row(view.trace.patches[patch], view.dark, alt=f"patch {patch + 1} as one row of numbers", width=640,
                      caption=f"patch {patch + 1} as one row: {config.patch_values} numbers"), "patch_row")

@@ -22,7 +22,7 @@ def control(view: View) -> View | None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button("Change what stands beside", icon=":material/compare:"):
             choose(view)
-        st.button("Stop comparing", type="tertiary", icon=":material/close:", on_click=put_beside, args=("",))
+        st.button("Stop comparing", type="tertiary", icon=":material/close:", on_click=lambda: state.choose(beside=""))
     try:
         return views.compared(view)
     except (ValueError, FileNotFoundError) as error:  # a run may have been deleted meanwhile

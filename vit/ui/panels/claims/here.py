@@ -36,8 +36,9 @@ def panel(study: Study | Computation, result: Result | None) -> None:
         return
     opened = st.session_state.setdefault("claims_here", set())
     if study.id not in opened:
-        st.markdown("Train the same arms on this machine, now, with as many seeds as you like: your dots appear beside "
-                    "the recorded ones.")
+        where = "beside the recorded ones" if result else "one by one"
+        st.markdown("Train the same arms on this machine, now, with as many seeds as you like: your dots appear "
+                    f"{where}.")
         st.button("Run it here", type="primary", icon=":material/play_arrow:", key="here_open",
                   on_click=opened.add, args=(study.id,))
         return

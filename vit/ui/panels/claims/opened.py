@@ -54,7 +54,7 @@ def evidence(study: Study | Computation, result: Result | None) -> None:
         with differences:
             st.markdown("**What the rules look at**, with 95 % intervals")
             show(claims.every_difference(study, shown, dark=is_dark()), f"claims_differences_{study.id}")
-        st.caption("Left: a cross marks a run that diverged. Right: a ring for each seed; the bar is the interval of "
+        st.caption("A run that diverged is a cross. Of rules: a ring for each seed, and a bar for the interval of "
                    "their mean, in the colour of the verdict; grey is no difference, and blue, dotted or shaded, what "
                    "the rule asks for.")
     else:
@@ -65,15 +65,18 @@ def meaning(study: Study | Computation, result: Result | None) -> None:
     show(claim_tables.in_words(study, result))
 
 
-def command(study: Study | Computation) -> None:
-    st.caption("Try it again, from the project's folder:")
-    st.code(f"python -m vit.studies {study.id}{' --again' if isinstance(study, Study) else ''}", language="bash")
+def command(study: Study | Computation, result: Result | None) -> None:
+    st.caption(f"To {'try it again' if result else 'record it'}, from the project's folder:")
+    again = " --again" if result and isinstance(study, Study) else ""
+    st.code(f"python -m vit.studies {study.id}{again}", language="bash")
 
 
 def rule_by_rule(study: Study | Computation, result: Result | None) -> None:
     if isinstance(study, Study) and result:
         st.subheader("Rule by rule", anchor=False)
         show(claim_tables.findings(study, result.findings))
+        st.caption("Could have seen: the smallest difference that so many seeds of such a spread show in 8 of 10 "
+                   "cases.")
 
 
 def behind(study: Study | Computation, result: Result | None) -> None:
@@ -87,14 +90,18 @@ def learning(study_id: str) -> None:
     result = shelf.result_of(study).result
     if not isinstance(study, Study) or result is None:
         return
+    if study_curves.by_size(study):
+        st.subheader("The more images, the better?", anchor=False)
+        show(study_curves.over_sizes(study, result.runs), f"claims_sizes_{study.id}")
     st.subheader("How they learned", anchor=False)
     settings = [setting.name for setting in study.settings]
-    setting = settings[0] if len(settings) == 1 else st.segmented_control(
-        "Setting", settings, default=settings[0], required=True, key=f"claims_setting_{study.id}",
-        label_visibility="collapsed")
-    for column, quantity in zip(st.columns(2, gap="large"), ("accuracy", "loss"), strict=True):
-        with column:
-            show(study_curves.curves(study, setting, result.runs, quantity), f"claims_{quantity}_{study.id}")
+    with st.container(horizontal=True):
+        setting = settings[0] if len(settings) == 1 else st.segmented_control(
+            "Setting", settings, default=settings[0], required=True, key=f"claims_setting_{study.id}",
+            label_visibility="collapsed")
+        quantity = st.segmented_control("Quantity", ["accuracy", "loss"], default="accuracy", required=True,
+                                        key="claims_quantity", label_visibility="collapsed")
+    show(study_curves.curves(study, setting, result.runs, quantity), f"claims_curves_{study.id}")
     st.caption("Strong: the mean of an arm on validation images. Thin: single runs; dotted: in training.")
     names = study_curves.names_of_readings(result.runs, setting)
     dataset = next(one.base.dataset for one in study.settings if one.name == setting)

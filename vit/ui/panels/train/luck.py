@@ -18,37 +18,33 @@ OFFERED = (2, 4, 8)
 
 def luck(twins: Twins) -> None:
     """For twins that have come to their end, and those that belong to a series."""
-    found = series.read(series_of(twins.runs))
-    if not twins.complete or not (found or all(map(series.came_to_its_end, twins.runs))):
-        return
-    moving = bool(found and found.moving)
-    st.subheader("Was that luck?", anchor=False)
-    st.fragment(panel, run_every=LOOK_EVERY if moving else None)(twins.pair, moving)
-
-
-def series_of(twins: list[Run]) -> str:
-    """The name of the series that repeats these twins: the one that they belong to, or their own."""
-    return twins[0].role.series or twins[0].pair
-
-
-def panel(pair_id: str, was_moving: bool) -> None:
-    twins = runs.pair(pair_id)
-    if len(twins) != 2:  # somebody has deleted one
-        st.rerun()
-    name = series_of(twins)
+    name = twins.runs[0].role.series or twins.pair  # these twins belong to a series, or begin one
     found = series.read(name) or Series(name, ())
-    if found.moving != was_moving or "train_problem" in st.session_state:
-        st.rerun()
+    if not twins.complete or not (found.runs or all(map(series.came_to_its_end, twins.runs))):
+        return
+    st.subheader("Was that luck?", anchor=False)
     all_runs = [*runs.pair(name), *found.runs]
-    shown = repeats_of(all_runs, twins)
+    shown = repeats_of(all_runs, twins.runs)
     st.markdown(parts.as_text(shown.in_words()))
     show(repeats.dots(shown), "luck_dots")
     for folder, sentence in found.faults:
         st.caption(parts.as_text(f"{folder}: {sentence}"))
     if found.moving:
         still_coming(found)
+        st.fragment(notice_ends, run_every=LOOK_EVERY)(name, states(found))
     else:
-        offer(name, twins, {run.config.seed for run in all_runs})
+        offer(name, twins.runs, {run.config.seed for run in all_runs})
+
+
+def states(found: Series) -> list[str]:
+    return [run.state for run in found.runs]
+
+
+def notice_ends(name: str, shown: list[str]) -> None:
+    """Nothing is drawn anew until a run ends: a chart would forget what the pointer reads."""
+    found = series.read(name)
+    if found is None or states(found) != shown:
+        st.rerun()
 
 
 def repeats_of(all_runs: list[Run], twins: list[Run]) -> Repeats:
