@@ -1,0 +1,25 @@
+"""One meaning for each word, in one place."""
+
+import pytest
+
+from vit.glossary import TERMS
+
+ASKED_FOR = ("N", "D", "P", "h", "d_k", "L", "z", "CLS", "logit", "softmax", "GELU", "residual stream", "LayerNorm",
+             "epoch", "validation", "label smoothing", "calibration", "warm-up", "augmentation", "seed", "interval")
+
+
+@pytest.mark.parametrize("name", ASKED_FOR)
+def test_words_that_newcomers_ask_for_are_explained(name):
+    assert name in {term.name for term in TERMS}
+
+
+def test_no_spelling_has_two_meanings():
+    spellings = [spelling if term.symbol else spelling.lower() for term in TERMS for spelling in (term.name, *term.also)]
+    assert len(spellings) == len(set(spellings))
+
+
+@pytest.mark.parametrize("term", TERMS, ids=lambda term: term.name)
+def test_a_meaning_is_one_or_a_few_short_sentences(term):
+    assert term.meaning[0].isupper() or term.meaning[0].isdigit()
+    assert term.meaning.endswith(".")
+    assert len(term.meaning) < 220
