@@ -14,8 +14,9 @@ def test_words_that_newcomers_ask_for_are_explained(name):
 
 
 def test_no_spelling_has_two_meanings():
-    spellings = [spelling if term.symbol else spelling.lower() for term in TERMS for spelling in (term.name, *term.also)]
-    assert len(spellings) == len(set(spellings))
+    written = [(term, spelling) for term in TERMS for spelling in (term.name, *term.also)]
+    found = [spelling if term.symbol else spelling.lower() for term, spelling in written]
+    assert len(found) == len(set(found))
 
 
 @pytest.mark.parametrize("term", TERMS, ids=lambda term: term.name)
