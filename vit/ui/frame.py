@@ -101,7 +101,7 @@ def top_line(page: str) -> None:
     for sentence in st.session_state.notices:
         st.warning(parts.as_text(sentence))
     st.session_state.notices.clear()
-    if not state.hides("tour"):
+    if tour.is_on() and not state.hides("tour"):
         tour.show(page, views.current(), tour.stops(PATH), go_to)
 
 
