@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from vit import glossary
 from vit.charts import colours
 
 FRONTEND = Path(__file__).parent / "frontend"
@@ -32,16 +33,20 @@ def render(template: str, **values: Any) -> str:
 
 
 @cache
-def style_sheet() -> str:
-    """The look of all that pages show; the colours are those of the charts."""
-    return render("page", style=text("page.css"), colours=colours.CSS)
+def around_pages() -> str:
+    """What all pages share, for the HTML file that they are shown in; the colours are those of the charts."""
+    terms = [{"name": term.name, "also": term.also, "meaning": term.meaning, "symbol": term.symbol}
+             for term in glossary.TERMS if term.marked]
+    return render("page", style=text("page.css") + text("frame.css"), script=text("page.js"), colours=colours.CSS,
+                  terms=terms, groups=glossary.GROUPS)
 
 
 @cache
-def component(name: str) -> Callable[..., Any]:
-    """One of our own components: NAME.js, with NAME.html and NAME.css where it has them."""
+def component(name: str, styled_by_page: bool = False) -> Callable[..., Any]:
+    """One of our own components: NAME.js, with NAME.html and NAME.css where it has them, or the page's style sheet."""
     html, css = (text(file) if (FRONTEND / (file := f"{name}.{kind}")).exists() else None for kind in ("html", "css"))
-    return st.components.v2.component(f"patchwise_{name}", html=html, css=css, js=script(f"{name}.js"))
+    return st.components.v2.component(f"patchwise_{name}", html=html, css=css, js=script(f"{name}.js"),
+                                      isolate_styles=not styled_by_page)
 
 
 def script(file: str) -> str:
