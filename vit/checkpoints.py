@@ -15,11 +15,10 @@ from vit.config import ViTConfig
 from vit.details import Details
 from vit.files import whole_or_not
 from vit.model import VisionTransformer
+from vit.shipped import SHIPPED as SHIPPED
 from vit.variants import NOT_OPENED, SmallCNN, build
 
-ASSETS = Path(__file__).parent.parent / "assets"
 DETAILS = "story"  # what files call it
-SHIPPED = {"explorer": ASSETS / "explorer" / "explorer.safetensors"}
 
 
 class BadCheckpoint(ValueError):
