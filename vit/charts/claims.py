@@ -65,7 +65,7 @@ def every_run(study: Study, shown: Sequence[Band], recorded: Sequence[RunResult]
     ranges = []
     for number, band in enumerate(shown):
         reach: list[float] = []
-        for some, whose in ((recorded, ""), (own, "yours, ")):
+        for some, whose in ((recorded, ""), (own, "here, ")):
             there = [run for run in some if run.setting == band.setting]
             traces += _dots(study, band, number, there, whose)
             ended = looking_up([run for run in there if run.ended in ENDS])(band.measure)
@@ -136,7 +136,7 @@ def every_difference(study: Study, shown: Sequence[Band], own: Sequence[Band] = 
             traces += _interval(rule, finding, -row, number, colours.VERDICTS[BADGES[finding.verdict]], "")
             if (other := mine.get((band.setting, finding.rule))) and other.values:
                 reach += other.values
-                traces += _interval(rule, other, -row - BESIDE, number, colours.ACCENT, "yours, ")
+                traces += _interval(rule, other, -row - BESIDE, number, colours.ACCENT, "here, ")
         ranges.append(_range(reach))
     layout = _layout(study, shown, names, ranges, dark=dark, differences=True) | {"shapes": shapes}
     told = "; ".join(words.finding_in_words(study.rules[finding.rule], finding).rstrip(".")
@@ -232,7 +232,7 @@ def _layout(study: Study, shown: Sequence[Band], names: Sequence[Sequence[str]],
         own[y] = {"domain": [max(start, 0.0), end], "range": [-rows + 0.4, 0.6], "showgrid": False, "zeroline": False,
                   "tickvals": [-row for row in range(len(names[number]))],
                   "ticktext": ["<br>".join(wrap(name, LABEL)) for name in names[number]], "tickfont": font}
-        own[x] = {"anchor": _axes(number)["yaxis"], "zeroline": False, "gridcolor": "rgba(128,128,128,0.2)",
+        own[x] = {"anchor": _axes(number)["yaxis"], "zeroline": False, "gridcolor": colours.GRID,
                   "showgrid": True, "nticks": 6, "tickfont": font}
         if ranges[number]:
             own[x]["range"] = ranges[number]
