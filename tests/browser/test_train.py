@@ -49,6 +49,9 @@ def test_start_watch_switch_pages_stop_and_open_in_the_explorer(page, app_url):
     for name in ("without flips · training", "without flips · validation", "with flips · validation"):
         expect(told).to_contain_text(name)
     expect(told).to_contain_text(re.compile(r"\d+\.\d %"))
+    rate = hover(page, "train_learning_rate")
+    expect(rate).to_contain_text(re.compile(r"without flips\s*0\.00\d+"))
+    told = hover(page, "train_accuracy")
     before, scrolled = steps_shown(page), scroll_position(page)
     expect(page.get_by_text(re.compile(r"^Step [\d,]+"))).not_to_have_text(re.compile(rf"^Step {before:,},"))
     for _ in range(20):  # the chart is redrawn under the pointer, and the values stay
@@ -72,7 +75,7 @@ def test_start_watch_switch_pages_stop_and_open_in_the_explorer(page, app_url):
     expect(page.get_by_text("stopped · reads")).to_have_count(2)
 
     page.get_by_role("button", name="Open in the explorer").first.click()
-    expect(page.get_by_test_id("stSidebar")).to_contain_text(re.compile("read by the model your run .*plain"))
+    expect(page.get_by_test_id("stSidebar")).to_contain_text(re.compile("read by the model run .*plain"))
 
 
 def test_the_page_shows_what_is_after_each_pause_and_each_resume(page, app_url):

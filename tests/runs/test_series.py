@@ -176,6 +176,14 @@ def test_a_pair_is_told_from_the_name_of_its_run(run_id, pair):
     assert names.pair_of(run_id) == pair
 
 
+@pytest.mark.parametrize(("run_id", "short"), [
+    ("20261118-012345-ab12-plain", "ab12 · plain"), ("20261118-012345-ab12-s7-no-mask", "ab12-s7 · no-mask"),
+    ("long", "long"),
+])
+def test_a_short_name_tells_twins_apart(run_id, short):
+    assert names.in_short(run_id) == short
+
+
 def test_arms_whose_names_begin_alike_have_folders_of_their_own():
     arms = {f"a name that is far too long for a folder, {end}": CONFIG for end in "ab"}
     found = series.read(series.create(arms, [0]))

@@ -38,6 +38,22 @@ def answer(
     return TemplatePicture("answer", values, alt=f"probability of each digit: {told}")
 
 
+def change(before: np.ndarray, after: np.ndarray, changes: str) -> TemplatePicture:
+    """The answer before and after something was taken away, in one line."""
+    was, now = int(before.argmax()), int(after.argmax())
+    values = {"was": was, "was_share": f"{before[was]:.1%}", "now": now, "now_share": f"{after[now]:.1%}",
+              "other": was != now, "changes": changes}
+    told = f"with {changes} it is {now}, {after[now]:.1%}" if changes else "nothing is taken away"
+    return TemplatePicture("change", values, alt=f"the answer was {was}, {before[was]:.1%}; {told}")
+
+
+def no_answer(classes: int, comment: str) -> TemplatePicture:
+    """As high as an answer, so that the page does not move when it comes."""
+    bars = [Bar(number, 0, "", best=False, before=None) for number in range(classes)]
+    values = {"name": "no-answer", "answer": "?", "sure": False, "comment": comment, "bars": bars}
+    return TemplatePicture("answer", values, alt="no answer yet")
+
+
 class Step(NamedTuple):
     """One picture on the way from the canvas to the model."""
 

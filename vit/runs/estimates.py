@@ -13,7 +13,7 @@ from vit.runs.metrics import last_verdict
 
 JUDGING = 1 / 3  # of the work that learning from an image is: no way back
 ENOUGH = 5.0  # seconds, that a run has to have trained before anything is concluded from it
-MOST_LOOKED_AT = 4  # runs like it
+MOST_LOOKED_AT = 2  # runs like it: the newest tell best how busy this machine is now
 WAKING_UP = 3.0  # seconds, until a worker that nobody has woken up before takes its first step
 
 

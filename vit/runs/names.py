@@ -24,6 +24,15 @@ def pair_of(run_id: str) -> str:
     return found[1] if found else run_id.removesuffix("-plain").removesuffix("-flips")
 
 
+def in_short(run_id: str) -> str:
+    """Enough to tell a run from others: what is unlike in their names, and the arm."""
+    found = OF_A_PAIR.fullmatch(run_id)
+    if not found:
+        return run_id
+    pair, arm = found[1], run_id.removeprefix(f"{found[1]}-")
+    return f"{'-'.join(pair.split('-')[2:])} · {arm}"
+
+
 def slug(arm: str) -> str:
     """The name of an arm as a part of a folder's name."""
     return re.sub(r"[^a-z0-9]+", "-", arm.lower())[:LONGEST_ARM].strip("-") or "arm"

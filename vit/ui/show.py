@@ -54,9 +54,10 @@ def _pixels(picture: PixelPicture, key: str, on_choose: Choose | None) -> None:
 def as_data(picture: PixelPicture, clickable: bool) -> dict:
     """What picture.js draws."""
     return {
-        "source": colours.data_uri(picture.pixels), "aspect": picture.pixels.shape[1] / picture.pixels.shape[0],
+        "source": picture.source, "aspect": picture.pixels.shape[1] / picture.pixels.shape[0],
         "rows": picture.rows, "columns": picture.columns, "width": picture.width, "alt": picture.alt,
-        "chosen": list(map(int, picture.chosen)), "dashed": list(map(int, picture.dashed)), "lines": picture.lines,
+        "chosen": list(map(int, picture.chosen)), "dashed": list(map(int, picture.dashed)), "span": picture.span,
+        "lines": picture.lines,
         "labels": list(picture.labels), "words": dict(picture.words),
         "bright": bright_cells(picture) if picture.words else [], "clickable": clickable,
         "rowNames": list(map(str, picture.row_names)), "columnNames": list(map(str, picture.column_names)),

@@ -132,10 +132,20 @@ def own_question(config: TrainConfig) -> Question:
         options = {"options": patch_sizes(config.dataset)}
     key = f"train_own_{name}"
     if key not in st.session_state:
-        st.session_state[key] = first
+        st.session_state[key] = another(first, options)
     with what:
         second = widget(f"{name.replace('_', ' ')} of the second twin", key=key, persist_state="session", **options)
     return questions.own(name, first, second, name in OF_MODEL)
+
+
+def another(value: Any, options: dict[str, Any]) -> Any:
+    """A value that is not this one, for a start: the next choice, the other side, twice as much."""
+    if isinstance(value, bool):
+        return not value
+    if "options" in options:
+        choices = list(options["options"])
+        return choices[(choices.index(value) + 1) % len(choices)]
+    return 2 * value if value else options["step"]
 
 
 def fill_knobs() -> None:

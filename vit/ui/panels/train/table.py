@@ -67,7 +67,7 @@ def table() -> None:
         [row(entry, older.get(entry.name)) for entry in listed], hide_index=True, on_select="rerun",
         selection_mode="multi-row", key=key,
         column_config={"first": percent, "second": percent,
-                       "what changed": st.column_config.TextColumn(width="large")},
+                       "what changed": st.column_config.TextColumn(width="medium")},
     ).selection.rows
     actions([listed[i] for i in chosen if i < len(listed)])
     ask_before_deleting(entries)
