@@ -27,7 +27,7 @@ from vit.studies.study import (
 BADGES = {HOLDS: "holds", IN_PART: "part", DOES_NOT: "not", CANNOT_TELL: "open", words.NOT_TRIED: "untried"}
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "pentagon", "star")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
-ROW, ABOVE, BELOW = 40, 48, 44  # pixels: of an arm, and of what stands above and below each band
+ROW, ABOVE, BELOW = 44, 48, 42  # pixels: of an arm, and of what stands above and below each band
 LABEL = 18  # characters in a line of a label
 BESIDE = 0.24  # of a row: how far a visitor's own dots lie below the recorded ones
 SOFT = "rgba(128,128,128,0.45)"
