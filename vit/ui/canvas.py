@@ -18,8 +18,8 @@ def show() -> None:
     key = f"canvas_{sheet['number']}"
 
     def drawn() -> None:
-        strokes = drawings.from_fabric(st.session_state[key]["drawing"]["raw"])
-        drawing = drawings.from_strokes(strokes)
+        sheet["told"] = st.session_state[key]["drawing"]["raw"]
+        drawing = drawings.from_strokes(strokes())
         sheet["shown"] = drawing
         before = state.get().drawing
         if drawing and before and not before.strokes:
@@ -56,13 +56,18 @@ def _sheet() -> dict:
     drawing = state.get().drawing
     sheet = st.session_state.get("sheet")
     if sheet is None or sheet["shown"] != drawing or not sheet["mounted"]:
-        strokes = drawing.strokes if drawing else ()
+        initial = drawings.to_fabric(drawing.strokes if drawing else ())
         sheet = {
-            "number": sheet["number"] + 1 if sheet else 0, "initial": drawings.to_fabric(strokes),
+            "number": sheet["number"] + 1 if sheet else 0, "initial": initial, "told": initial,
             "shown": drawing, "mounted": True,
         }
         st.session_state.sheet = sheet
     return sheet
+
+
+def strokes() -> list[list[tuple[float, float]]]:
+    """All that is on the sheet, but for a stroke under way."""
+    return drawings.from_fabric(st.session_state.sheet["told"])
 
 
 def left() -> None:

@@ -9,9 +9,10 @@ import streamlit as st
 from vit import data, drawing
 from vit.charts import draw
 from vit.drawing import ink
-from vit.ui import canvas, models, parts, state
+from vit.ui import canvas, live, models, parts, state
+from vit.ui import view as views
 from vit.ui.show import show
-from vit.ui.view import View
+from vit.ui.view import Reading, View
 
 MISTAKES = Path(__file__).parents[3] / "assets" / "explorer" / "mistakes.json"
 MISTAKES_SHOWN = 4
@@ -27,16 +28,33 @@ def sentence(view: View | None) -> str:
             f"It reads a **{view.trace.prediction}**.")
 
 
-def drawing_to_answer(view: View | None) -> None:
+def drawing_to_answer() -> None:
     """The canvas, what becomes of the ink, and the answer, side by side."""
     row = st.container(horizontal=True, gap="medium")
     with row.container(width=drawing.SIDE):
         canvas.show()
         canvas_buttons()
+    live.forget()
+    with row:
+        read_along()
+
+
+@st.fragment
+def read_along() -> None:
+    """What becomes of the ink, and the answer. While the pen is down they follow it, and the page stays as it is."""
+    reading, found = live.reading() or drawn()
+    row = st.container(horizontal=True, gap="medium")
     with row.container(width=236):
-        steps(view)
+        steps(reading, found)
     with row.container(width="stretch"):
-        answer(view)
+        answer(reading)
+    live.listen()
+
+
+def drawn() -> tuple[Reading | None, ink.Ink | None]:
+    """What was drawn, picked or photographed, as it is in the link."""
+    view = views.current()
+    return (view.reading, found_ink(view.drawing)) if view else (None, None)
 
 
 def canvas_buttons() -> None:
@@ -48,16 +66,15 @@ def canvas_buttons() -> None:
             photo()
 
 
-def steps(view: View | None) -> None:
+def steps(reading: Reading | None, found: ink.Ink | None) -> None:
     """From the canvas to what the model reads, in pictures."""
-    if view is None:
+    if reading is None:
         st.markdown("#### From pen to pixels\nYour ink is cropped, scaled and centred, as the makers of MNIST did "
                     "with theirs. The pictures appear here.")
         return
-    found = found_ink(view.drawing)
     moved = "centre of mass ({:.1f}, {:.1f}) put in the middle: ".format(*found.centre_of_mass) if found else ""
-    show(draw.steps(way_to_the_middle(found) if found else [], view.trace.image, f"{moved}what the model sees",
-                    view.config.grid))
+    show(draw.steps(way_to_the_middle(found) if found else [], reading.image, f"{moved}what the model sees",
+                    reading.config.grid))
 
 
 def found_ink(chosen: drawing.Drawing) -> ink.Ink | None:
@@ -77,15 +94,15 @@ def way_to_the_middle(found: ink.Ink) -> list[tuple[np.ndarray, str]]:
     ]
 
 
-def answer(view: View | None) -> None:
-    if view is None:
+def answer(reading: Reading | None) -> None:
+    if reading is None:
         st.markdown("#### The answer\nappears with your first stroke, and follows each further one.")
         return
-    comment = f"{view.confidence:.1%} sure" if view.sure else f"not sure: {view.confidence:.1%} at best"
-    label = view.drawing.label if view.reads_digits else None
-    if label is not None and label != view.trace.prediction:
+    comment = f"{reading.confidence:.1%} sure" if reading.sure else f"not sure: {reading.confidence:.1%} at best"
+    label = reading.drawing.label if reading.reads_digits else None
+    if label is not None and label != reading.prediction:
         comment += f" · its writer meant {label}"
-    show(draw.answer(view.trace.probabilities, view.sure, name="answer", comment=comment))
+    show(draw.answer(reading.probabilities, reading.sure, name="answer", comment=comment))
 
 
 def samples(view: View | None) -> None:
