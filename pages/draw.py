@@ -6,7 +6,7 @@ from vit.ui.panels import draw
 
 view = views.current()
 frame.title("What does the model see?", draw.sentence(view))
-draw.drawing_to_answer()
+draw.drawing_to_answer(view)
 draw.samples(view)
 draw.equation(view)
 draw.try_this(view)

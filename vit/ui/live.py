@@ -22,7 +22,7 @@ def listen() -> None:
 
 
 def _heard() -> None:
-    told = st.session_state[COMPANION].stroke
+    told = getattr(st.session_state.get(COMPANION), "stroke", None)
     if isinstance(told, dict):
         st.session_state.live_number = told.get("number")
         st.session_state.live_stroke = told.get("points")

@@ -3,8 +3,8 @@
    pen is lifted: whatever goes wrong here, that way stays. tests/browser/test_live.py */
 
 const OFTEN = 60; // milliseconds from one message to the next, at least
-const QUICK = 60; // an answer that takes longer comes from a busy server, which gets a rest
-const REST = 8; // times what the answer took longer
+const QUICK = 80; // an answer that takes longer comes from a busy server, which gets a rest
+const REST = 6; // times what the answer took longer
 const BUSY = 400; // when answers take so long, there are none
 const NONE = 5_000; // for so long
 const LOST = 2_000; // what takes so long never comes
@@ -44,22 +44,23 @@ function answered() {
 function pointOf(event) {
   const { clientX, clientY } = event.changedTouches?.[0] ?? event;
   const { left, top } = stroke.canvas.getBoundingClientRect();
-  return [clientX - left, clientY - top].map((value) => Math.round(value * 100) / 100);
+  return [clientX - left, clientY - top];
 }
 
 const fingerOf = (event) => event.changedTouches?.[0].identifier ?? null;
 
 function penDown(event) {
   const [canvas] = event.composedPath();
-  if (stroke || event.button || !canvas.matches?.("canvas.upper-canvas")) return;
+  if (event.button || event.touches?.length > 1 || !canvas.matches?.("canvas.upper-canvas")) return;
   stroke = { canvas, finger: fingerOf(event), points: [], news: false };
   stroke.points.push(pointOf(event), pointOf(event)); // twice, as fabric.js's pencil does
 }
 
 /* The points that the pencil takes: none twice in a row, and with the shift key the last one moves. */
 function penMove(event) {
+  if (event.buttons === 0) stroke = null; // it was lifted where nobody heard of it
   if (!stroke || fingerOf(event) !== stroke.finger) return;
-  const { points } = stroke, point = pointOf(event), last = points.at(-1);
+  const { points } = stroke, point = pointOf(event), last = points[points.length - 1];
   if (point[0] === last[0] && point[1] === last[1]) return;
   if (event.shiftKey) points.pop();
   points.push(point);

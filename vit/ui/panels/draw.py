@@ -10,7 +10,6 @@ from vit import data, drawing
 from vit.charts import draw
 from vit.drawing import ink
 from vit.ui import canvas, live, models, parts, state
-from vit.ui import view as views
 from vit.ui.show import show
 from vit.ui.view import Reading, View
 
@@ -28,7 +27,7 @@ def sentence(view: View | None) -> str:
             f"It reads a **{view.trace.prediction}**.")
 
 
-def drawing_to_answer() -> None:
+def drawing_to_answer(view: View | None) -> None:
     """The canvas, what becomes of the ink, and the answer, side by side."""
     row = st.container(horizontal=True, gap="medium")
     with row.container(width=drawing.SIDE):
@@ -36,25 +35,19 @@ def drawing_to_answer() -> None:
         canvas_buttons()
     live.forget()
     with row:
-        read_along()
+        read_along(view.reading if view else None)
 
 
 @st.fragment
-def read_along() -> None:
+def read_along(drawn: Reading | None) -> None:
     """What becomes of the ink, and the answer. While the pen is down they follow it, and the page stays as it is."""
-    reading, found = live.reading() or drawn()
+    reading, found = live.reading() or (drawn, found_ink(drawn.drawing) if drawn else None)
     row = st.container(horizontal=True, gap="medium")
     with row.container(width=236):
         steps(reading, found)
     with row.container(width="stretch"):
         answer(reading)
     live.listen()
-
-
-def drawn() -> tuple[Reading | None, ink.Ink | None]:
-    """What was drawn, picked or photographed, as it is in the link."""
-    view = views.current()
-    return (view.reading, found_ink(view.drawing)) if view else (None, None)
 
 
 def canvas_buttons() -> None:
