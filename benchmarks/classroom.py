@@ -1,9 +1,9 @@
 """How many visitors the server holds: `python -m benchmarks.classroom FILE [--visitors 1 10 30 60 100] [--mixed]`.
 
 FILE holds pen strokes in UNIPEN format. Each visitor is a session of its own in Streamlit's protocol, without a
-browser, and draws a stroke every two seconds, digit after digit; its address must always tell its own drawing. A stroke counts
-from when it is sent until the script has finished. --mixed adds a class of 30: 20 draw, 5 change layers, 5 watch twins
-that train. Run it on a machine that does nothing else.
+browser, and draws a stroke every two seconds, digit after digit; its address must always tell its own drawing. A
+stroke counts from when it is sent until the script has finished. --mixed adds a class of 30: 20 draw, 5 change layers,
+5 watch twins that train. Run it on a machine that does nothing else.
 """
 
 import argparse
