@@ -18,20 +18,23 @@ def show() -> None:
     key = f"canvas_{sheet['number']}"
 
     def drawn() -> None:
-        sheet["told"] = st.session_state[key]["drawing"]["raw"]
-        drawing = drawings.from_strokes(strokes())
-        sheet["shown"] = drawing
+        told = st.session_state[key]["drawing"]["raw"]
+        drawing = drawings.from_strokes(drawings.from_fabric(told))
         before = state.get().drawing
         if drawing and before and not before.strokes:
             st.session_state.drawn_over = before  # the first stroke takes its place
         state.draw(drawing)
+        sheet["shown"], sheet["told"] = drawing, told  # last, since another run may cut this off at any line above
 
     st.html(markup.render("canvas_paper", paper=_backdrop(), side=drawings.SIDE))
     with st.container(key="canvas", width=drawings.SIDE, gap=None):
-        st_canvas(
+        result = st_canvas(
             stroke_width=drawings.BRUSH, stroke_color="#ffffff", width=drawings.SIDE, height=drawings.SIDE,
             initial_drawing=sheet["initial"], key=key, on_change=drawn,
         )
+    if result.json_data["objects"] != sheet["told"]["objects"]:  # it was cut off
+        drawn()
+        st.rerun()
     remedies = {"css": markup.text("canvas_inside.css"), "sheet": sheet["number"]}  # a new sheet needs them anew
     markup.component("canvas")(key="canvas_companion", data=[remedies], height=1)  # in a list, as in show.py
 

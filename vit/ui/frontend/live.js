@@ -7,7 +7,7 @@ const QUICK = 80; // an answer that takes longer comes from a busy server, which
 const REST = 6; // times what the answer took longer
 const BUSY = 400; // when answers take so long, there are none
 const NONE = 5_000; // for so long
-const LOST = 2_000; // what takes so long never comes
+const LOST = 1_000; // what takes so long never comes
 
 let send = null; // while the page with the canvas is there
 let stroke = null; // while the pen is down: the canvas, the finger if it is one, and the points
