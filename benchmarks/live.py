@@ -9,6 +9,7 @@ import argparse
 import asyncio
 import math
 import multiprocessing
+import re
 import time
 from contextlib import contextmanager
 
@@ -16,11 +17,13 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from benchmarks.interaction import SCREEN, report, start_training
 from benchmarks.session import Session
-from tests.support.visitor import QUIET, find_chromium, serve, settle
+from tests.support.visitor import PROJECT, QUIET, find_chromium, serve, settle
 
 OTHERS = 10
 EVERY = 2.0  # seconds between two strokes of another visitor
-STROKE = 3.0  # seconds, of the pen in the browser
+OTHERS_STROKE = 0.6  # seconds
+STROKE = 3.0  # of the pen in the browser
+COMPANION = (PROJECT / "vit" / "ui" / "frontend" / "live.js").read_text(encoding="utf-8")
 MOVES = 80  # of the pen in a second
 WATCH = """() => {
   let pen = 0, sent = null;
@@ -116,14 +119,17 @@ def _draw_as_others(url: str) -> None:
 
 
 async def draw_as_another(url: str, number: int) -> None:
-    """A stroke every two seconds, told while it is drawn: as often as answers come, even if they come late."""
+    """A stroke every two seconds, told while it is drawn, at the pace of our companion of the canvas."""
+    pace = {name: int(value) / 1000 for name, value in re.findall(r"const (OFTEN|QUICK) = (\d+);", COMPANION)}
+    rest = int(re.findall(r"const REST = (\d+);", COMPANION)[0])
     await asyncio.sleep(number * EVERY / OTHERS)
     session = await Session.open(url)
+    line = [(90.0 + 5 * move, 80.0 + 6 * move + number) for move in range(30)]
     due = time.perf_counter()
     while True:
-        line = [(90.0 + 5 * move, 80.0 + 6 * move + number) for move in range(30)]
-        for count in range(2, len(line), 3):
-            await session.tell(line[:count])
+        while (share := (time.perf_counter() - due) / OTHERS_STROKE) < 1:
+            trip = await session.tell(line[: 2 + int(share * len(line))])
+            await asyncio.sleep(max(0.0, pace["OFTEN"] - trip, (trip - pace["QUICK"]) * rest))
         await session.draw([line])
         await session.press("Clear")
         due = max(due + EVERY, time.perf_counter())

@@ -61,8 +61,8 @@ class Session:
         match message.WhichOneof("type"):
             case "script_finished":
                 return True
-            case "new_session":
-                self.page_hash = message.new_session.page_script_hash
+            case "navigation":
+                self.page_hash = message.navigation.page_script_hash
             case "page_info_changed":
                 self.query = message.page_info_changed.query_string
             case "auto_rerun":
