@@ -14,8 +14,8 @@ class Normalisation:
     measured_on: str
 
 
-# MNIST's for all grey pictures and CIFAR-10's for all coloured ones, so that a model's number of channels tells how its
-# input is normalised.
+# MNIST's for all grey pictures and CIFAR-10's for all coloured ones, so that the number of channels tells how the input
+# of a model that was trained here is normalised. Weights from elsewhere bring their own (vit/details.py).
 NORMALISATION = {
     1: Normalisation((0.1307,), (0.3081,), "MNIST"),
     3: Normalisation((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616), "CIFAR-10"),

@@ -185,7 +185,7 @@ def rollout(trace: ForwardTrace) -> np.ndarray:
 def occlusion(trace: ForwardTrace, model: VisionTransformer) -> np.ndarray:
     """How much probability the answer loses when nobody can look at a patch: (N,), one forward pass for each."""
     alone = torch.eye(len(trace.tokens), dtype=torch.bool)[1:, None, None]  # (N, 1, 1, T)
-    image, left = normalise(trace.image[None]), []
+    image, left = normalise(trace.image[None], model.normalisation), []
     config = model.config
     held = config.tokens * (config.heads * config.tokens + 4 * config.width + config.mlp_width)
     for hidden in alone.split(max(1, NUMBERS_AT_ONCE // held)):
@@ -241,7 +241,7 @@ def conv2d_difference(model: VisionTransformer, image: np.ndarray) -> float:
     config, projection = model.config, model.embedding.projection
     kernels = projection.weight.unflatten(1, (config.channels, config.patch_size, config.patch_size))
     with torch.inference_mode():
-        pixels = normalise(np.asarray(image)[None])
+        pixels = normalise(np.asarray(image)[None], model.normalisation)
         ours = projection(model.embedding.cut(pixels))  # (1, N, D)
         convolved = nn.functional.conv2d(pixels, kernels, projection.bias, stride=config.patch_size)
         return float((ours - convolved.flatten(2).transpose(1, 2)).abs().max())
