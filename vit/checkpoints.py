@@ -18,6 +18,7 @@ from vit.model import VisionTransformer
 from vit.variants import NOT_OPENED, SmallCNN, build
 
 ASSETS = Path(__file__).parent.parent / "assets"
+MOST_OWN = 30  # models of a host that the sidebar has room for
 DETAILS = "story"  # what files call it
 SHIPPED = {"explorer": ASSETS / "explorer" / "explorer.safetensors"}
 
@@ -82,8 +83,14 @@ def config_of(name_or_path: str | Path) -> ViTConfig:
 
 
 def models_folder() -> Path:
-    """Where models lie that are neither shipped nor trained here."""
+    """Where a host puts models that are neither shipped nor trained here."""
     return Path(os.environ.get("PATCHWISE_MODELS") or ASSETS.parent / "models")
+
+
+def own_models() -> dict[str, Path]:
+    """The files in that folder by their names; whether they are models is not looked at yet."""
+    files = models_folder().glob("*.safetensors")  # nothing, if there is no such folder
+    return {path.stem: path for path in sorted(files)[:MOST_OWN] if not path.name.startswith(".")}
 
 
 def resolve(name_or_path: str | Path) -> Path:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vit.charts import colours
+from vit.charts.classes import likeliest, with_others
 from vit.charts.mosaic import mosaic
 from vit.charts.picture import PixelPicture, TemplatePicture
 
@@ -14,9 +15,9 @@ MOST_PIXELS = 150  # along a side: a step is shown small
 
 
 class Bar(NamedTuple):
-    """One class's probability, and where there was one before a change, that too."""
+    """One class's probability, or that of all classes not shown, and where there was one before a change, that too."""
 
-    number: int
+    number: int | str
     share: float
     text: str
     best: bool
@@ -28,14 +29,15 @@ def answer(
 ) -> TemplatePicture:
     """The answer, large, above the probability of each class: as quick to show as text."""
     best = int(probabilities.argmax())
+    shown = likeliest(probabilities, *(() if before is None else (int(before.argmax()),)))
     bars = [
-        Bar(number, round(float(share), 4), f"{share:.1%}", number == best,
-            None if before is None else round(float(before[number]), 4))
-        for number, share in enumerate(probabilities)
+        Bar(number, round(share := float(probabilities[of].sum()), 4), f"{share:.1%}", number == best,
+            None if before is None else round(float(before[of].sum()), 4))
+        for number, of in with_others(len(probabilities), shown).items()
     ]
-    told = ", ".join(f"{bar.number} {bar.text}" for bar in bars)
+    told, thing = ", ".join(f"{bar.number} {bar.text}" for bar in bars), "digit" if len(shown) == len(bars) else "class"
     values = {"name": name, "answer": best, "sure": sure, "comment": comment, "bars": bars}
-    return TemplatePicture("answer", values, alt=f"probability of each digit: {told}")
+    return TemplatePicture("answer", values, alt=f"probability of each {thing}: {told}")
 
 
 class Step(NamedTuple):

@@ -5,6 +5,7 @@ import streamlit as st
 
 from vit import explain
 from vit.charts import logits
+from vit.charts.classes import likeliest
 from vit.numbers import bracketed, rounded
 from vit.ui import parts
 from vit.ui.show import show
@@ -33,9 +34,9 @@ def sentence(view: View) -> str:
 
 
 def class_control(view: View) -> None:
-    st.session_state.class_widget = chosen_class(view)
-    st.segmented_control("class to look into", range(view.config.classes), key="class_widget", required=True,
-                         on_change=lambda: choose_class(view, st.session_state.class_widget))
+    st.session_state.class_widget = chosen = chosen_class(view)
+    st.segmented_control("class to look into", likeliest(view.trace.probabilities, chosen), key="class_widget",
+                         required=True, on_change=lambda: choose_class(view, st.session_state.class_widget))
 
 
 def answer(view: View) -> None:
@@ -45,8 +46,9 @@ def answer(view: View) -> None:
     with left:
         st.markdown("**The answer after each block**: what the head would read if the model stopped there. Training "
                     "teaches it the last row only.")
-        show(logits.lens(explain.logit_lens(trace, view.model), label), "lens",
-             lambda cell: choose_class(view, cell % view.config.classes))
+        depths = explain.logit_lens(trace, view.model)
+        shown = logits.lens_classes(depths, label)
+        show(logits.lens(depths, label), "lens", lambda cell: choose_class(view, shown[cell % len(shown)]))
     with right:
         st.markdown("**From logits to probabilities**: softmax makes each positive and divides by their sum.")
         show(logits.softmax_table(trace.logits, trace.probabilities, label, view.dark))
@@ -75,7 +77,7 @@ def one_probability(view: View) -> None:
     st.subheader(f"The probability of {label}", anchor=False)
     words, maths = st.columns([3, 2], gap="large")
     with words:
-        st.markdown(f"All {view.config.classes} terms, and their sum:")
+        st.markdown(f"All {view.config.classes:,} terms, and their sum:")
         show(logits.written_sum(trace.logits, label))
     with maths:
         parts.equation(
