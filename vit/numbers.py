@@ -49,6 +49,21 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
+def many(count: int) -> str:
+    """A whole number in full, or three digits of one that is long."""
+    for unit, size in (("G", 10**9), ("M", 10**6)):
+        if count >= size:
+            return f"{count / size:#.3g} {unit}".replace(". ", " ")
+    return f"{count:,}"
+
+
+def in_bytes(count: int) -> str:
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= size:
+            return f"{count / size:#.3g} {unit}".replace(". ", " ")
+    return f"{count} bytes"
+
+
 class Size(NamedTuple):
     """A positive number of any size, as at least three digits that matter and, where one is needed, a power of ten."""
 
