@@ -85,9 +85,11 @@ def test_formulas_say_what_was_computed():
 
 
 def test_the_chosen_model_stands_beside_the_others_unless_it_is_one_of_them():
-    assert list(named_models(PRESETS["article"])) == ["the article's", "tiny", "CIFAR-10", "ViT-Base"]
-    assert named_models(LITTLE)["yours"] == LITTLE
-    assert len(named_models(replace(PRESETS["base"], variant="eps-1e-12"))) == 4
+    models, own = named_models(PRESETS["article"])
+    assert (list(models), own) == (["the article's", "tiny", "CIFAR-10", "ViT-Base"], "the article's")
+    models, own = named_models(LITTLE)
+    assert models[own] == LITTLE
+    assert named_models(replace(PRESETS["base"], variant="eps-1e-12"))[1] == "ViT-Base"
 
 
 def test_only_in_base_with_patches_of_16_a_patch_has_as_many_numbers_as_a_token():

@@ -57,7 +57,7 @@ def load_any(name_or_path: str | Path) -> VisionTransformer | SmallCNN:
     model.load_state_dict({name: value.float() for name, value in weights.items()}, assign=True)
     told = Details.of(header.get(DETAILS))
     if told.preparation and len(told.preparation.mean) == config.channels:
-        model.normalisation = told.preparation.normalisation(told.origin)
+        model.normalisation = told.preparation.normalisation
     return model.eval().requires_grad_(False)
 
 
@@ -136,7 +136,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict]:
         with safe_open(path, framework="pt") as file:
             return {name: file.get_tensor(name) for name in file.keys()}, parse_header(file.metadata())  # noqa: SIM118
     except (SafetensorError, OSError) as error:
-        raise BadCheckpoint(f"{path.name} is not a whole safetensors file: {error}") from error
+        raise BadCheckpoint(f"{path.name} is not a whole safetensors file: {error}.") from error
 
 
 def read_header(path: Path) -> dict:
@@ -144,7 +144,7 @@ def read_header(path: Path) -> dict:
         with safe_open(path, framework="pt") as file:
             return parse_header(file.metadata())
     except (SafetensorError, OSError) as error:
-        raise BadCheckpoint(f"{path.name} is not a whole safetensors file: {error}") from error
+        raise BadCheckpoint(f"{path.name} is not a whole safetensors file: {error}.") from error
 
 
 def parse_header(metadata: dict[str, str] | None) -> dict:

@@ -7,11 +7,12 @@ Means = tuple[float, ...]  # one number per channel
 
 @dataclass(frozen=True)
 class Normalisation:
-    """Mean and standard deviation of the training pixels, scaled to 0..1, and whose pixels these are."""
+    """Mean and standard deviation of the training pixels, scaled to 0..1, and whose pixels these are; the makers of
+    other models choose both as they like."""
 
     mean: Means
     deviation: Means
-    measured_on: str
+    measured_on: str = ""
 
 
 # MNIST's for all grey pictures and CIFAR-10's for all coloured ones, so that the number of channels tells how the input

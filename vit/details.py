@@ -32,8 +32,9 @@ class Preparation:
     cut: bool = True  # or the whole picture is squeezed into the square
     assumed: bool = False  # nothing lay with the weights that told it
 
-    def normalisation(self, of: str) -> Normalisation:
-        return Normalisation(self.mean, self.deviation, of)
+    @property
+    def normalisation(self) -> Normalisation:
+        return Normalisation(self.mean, self.deviation)
 
 
 @dataclass(frozen=True)

@@ -111,12 +111,12 @@ def head_steps(config: ViTConfig) -> tuple[Step, ...]:
 # Side by side
 
 
-def named_models(own: ViTConfig) -> dict[str, ViTConfig]:
-    """The chosen model among those that the texts speak of."""
+def named_models(own: ViTConfig) -> tuple[dict[str, ViTConfig], str]:
+    """The chosen model among those that the texts speak of, and under which name it stands there."""
     named = {"the article's": PRESETS["article"], "tiny": PRESETS["tiny"], "CIFAR-10": PRESETS["cifar"],
              "ViT-Base": PRESETS["base"]}
     twin = next((name for name, config in named.items() if replace(own, variant="paper", dropout=0.0) == config), None)
-    return named if twin else {"yours": own} | named
+    return (named, twin) if twin else ({"yours": own} | named, "yours")
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Pictures of the draw page: the way of the ink, digits to pick, and the answer."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ class Bar(NamedTuple):
     """One class's probability, or that of all classes not shown, and where there was one before a change, that too."""
 
     number: int | str
+    name: str
     share: float
     text: str
     best: bool
@@ -25,17 +26,20 @@ class Bar(NamedTuple):
 
 
 def answer(
-    probabilities: np.ndarray, sure: bool, *, name: str, comment: str = "", before: np.ndarray | None = None
+    probabilities: np.ndarray, sure: bool, *, name: str, comment: str = "", before: np.ndarray | None = None,
+    classes: Sequence[str] = (),
 ) -> TemplatePicture:
-    """The answer, large, above the probability of each class: as quick to show as text."""
+    """The answer, large, above the probability of each class, with its name if it has one: as quick to show as text."""
     best = int(probabilities.argmax())
     shown = likeliest(probabilities, *(() if before is None else (int(before.argmax()),)))
     bars = [
-        Bar(number, round(share := float(probabilities[of].sum()), 4), f"{share:.1%}", number == best,
+        Bar(number, classes[number] if classes and isinstance(number, int) else "",
+            round(share := float(probabilities[of].sum()), 4), f"{share:.1%}", number == best,
             None if before is None else round(float(before[of].sum()), 4))
         for number, of in with_others(len(probabilities), shown).items()
     ]
-    told, thing = ", ".join(f"{bar.number} {bar.text}" for bar in bars), "digit" if len(shown) == len(bars) else "class"
+    told = ", ".join(" ".join(filter(None, (str(bar.number), bar.name, bar.text))) for bar in bars)
+    thing = "class" if classes else "digit"
     values = {"name": name, "answer": best, "sure": sure, "comment": comment, "bars": bars}
     return TemplatePicture("answer", values, alt=f"probability of each {thing}: {told}")
 

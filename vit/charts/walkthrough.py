@@ -57,8 +57,7 @@ def steps_of(walk: WalkThrough) -> list[Step]:
 def rows_of(steps: Iterable[Step], largest: Total) -> list[Row]:
     return [
         Row(step.name, step.what, [
-            Cell((f"{len(step.fields)} times " if len(step.fields) > 1 else "") + " × ".join(map(str, step.shape)),
-                 " × ".join(step.letters)),
+            Cell(" × ".join(map(str, (*several(step), *step.shape))), " × ".join((*several(step), *step.letters))),
             Cell(f"{step.weights:,}" if step.weights else "", "", share(step.weights, largest.weights)),
             Cell(many(step.multiplications) if step.multiplications else "", step.formula,
                  share(step.multiplications, largest.multiplications), f"{step.multiplications:,}"),
@@ -66,6 +65,10 @@ def rows_of(steps: Iterable[Step], largest: Total) -> list[Row]:
         ])
         for step in steps
     ]
+
+
+def several(step: Step) -> list[str]:
+    return [str(len(step.fields))] if len(step.fields) > 1 else []
 
 
 def totals(total: Total) -> list[Cell]:
@@ -80,7 +83,7 @@ def share(value: int, largest: int) -> float:
 
 def side_by_side(config: ViTConfig) -> TemplatePicture:
     """The chosen model and those of the texts: shapes, and what they cost."""
-    models = named_models(config)
+    models, own = named_models(config)
     walks = [walk_through(one) for one in models.values()]
     totals = [walk.total for walk in walks]
     rows = [
@@ -93,12 +96,11 @@ def side_by_side(config: ViTConfig) -> TemplatePicture:
         ("heads × width, h × d_k", [f"{one.heads} × {one.head_width}" for one in models.values()]),
         ("weights", [many(total.weights) for total in totals]),
         ("multiplications", [many(total.multiplications) for total in totals]),
-        ("of these, with T²", [f"{pairs(walk) / walk.total.multiplications:.0%}" for walk in walks]),
+        ("of these, for pairs, T²", [f"{pairs(walk) / walk.total.multiplications:.0%}" for walk in walks]),
         ("memory", [in_bytes(total.memory) for total in totals]),
     ]
-    own = next((place for place, one in enumerate(models.values()) if one == config), 0)
     told = ", ".join(f"{name} {many(total.weights)} weights" for name, total in zip(models, totals, strict=True))
-    values = {"names": list(models), "rows": rows, "own": own}
+    values = {"names": list(models), "rows": rows, "own": list(models).index(own)}
     return TemplatePicture("models_table", values, alt=f"side by side: {told}")
 
 

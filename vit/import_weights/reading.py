@@ -61,9 +61,9 @@ def as_ours(recognised: Recognised, theirs: dict[str, Tensor], found: Beside) ->
     prepared = found.preparation
     if prepared is None or len(prepared.mean) != config.channels:
         prepared = usual_preparation(maker.title, config.image_size, config.channels)
-    origin = found.origin or maker.title
-    model.normalisation = prepared.normalisation(origin)
-    details = Details(origin=origin, classes=named(found.classes, config.classes), preparation=prepared)
+    model.normalisation = prepared.normalisation
+    classes = named(found.classes, config.classes)
+    details = Details(origin=found.origin or maker.title, classes=classes, preparation=prepared)
     return Imported(model.eval().requires_grad_(False), details)
 
 
@@ -83,3 +83,4 @@ def named(classes: tuple[str, ...], count: int) -> tuple[str, ...]:
 
 def save(imported: Imported, path: Path) -> None:
     checkpoints.save(imported.model, path, imported.details.as_json())
+    path.chmod(0o644)  # the server may be somebody else

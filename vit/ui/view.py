@@ -50,7 +50,9 @@ class View:
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """By number, as many as the model has."""
+        """By number, as many as the model has; digits have no other names than these numbers."""
+        if self.reads_digits:
+            return ()
         names = self.dataset.classes if self.dataset else self.details.classes
         count = self.config.classes
         return names if len(names) == count else tuple(map(str, range(count)))

@@ -85,7 +85,8 @@ def answer(view: View | None) -> None:
     label = view.drawing.label if view.reads_digits else None
     if label is not None and label != view.trace.prediction:
         comment += f" · its writer meant {label}"
-    show(draw.answer(view.trace.probabilities, view.sure, name="answer", comment=comment))
+    show(draw.answer(view.trace.probabilities, view.sure, name="answer", comment=comment,
+                     classes=view.class_names))
 
 
 def samples(view: View | None) -> None:

@@ -57,7 +57,7 @@ def switches(view: View) -> None:
 def answer(view: View) -> None:
     now = changed(view).probabilities
     show(draw.answer(now, view.would_be_sure(float(now.max())), name="changed-answer",
-                     before=view.trace.probabilities))
+                     before=view.trace.probabilities, classes=view.class_names))
     st.caption("Bars: with your changes. Marks: as it was.")
 
 
