@@ -24,6 +24,13 @@ def find_chromium() -> str | None:
 @contextmanager
 def serve(folder: Path = PROJECT, runs: Path | None = None):
     """The app.py of a folder on a free port, with run folders of its own unless they are given; gives its address."""
+    with serving(folder, runs) as (url, _):
+        yield url
+
+
+@contextmanager
+def serving(folder: Path = PROJECT, runs: Path | None = None):
+    """The same, with its process beside the address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -36,7 +43,7 @@ def serve(folder: Path = PROJECT, runs: Path | None = None):
         try:
             url = f"http://127.0.0.1:{port}"
             wait_until_healthy(url)
-            yield url
+            yield url, server
         finally:
             server.terminate()
             server.wait(20)
