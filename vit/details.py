@@ -110,7 +110,9 @@ def _means(told: object) -> Means:
 
 
 def _name(told: object) -> str:
-    return " ".join(told.split())[:LONGEST_NAME] if isinstance(told, str) else ""
+    """In one line, without what would steer a terminal."""
+    words = "".join(letter if letter.isprintable() else " " for letter in told) if isinstance(told, str) else ""
+    return " ".join(words.split())[:LONGEST_NAME]
 
 
 def _share(value: object) -> float | None:

@@ -20,7 +20,7 @@ GOOGLE = {  # of google/vit-base-patch16-224, shortened
     "config": {"model_type": "vit", "hidden_act": "gelu", "layer_norm_eps": 1e-12, "num_attention_heads": 3,
                "_name_or_path": "google/vit", "id2label": {str(n): f"thing {n}" for n in range(10)}},
     "preprocessor_config": {"do_normalize": True, "do_resize": True, "image_mean": HALF, "image_std": HALF,
-                            "resample": 2, "size": {"height": 224, "width": 224}},
+                            "resample": 2, "size": {"height": 32, "width": 32}},
 }
 
 
@@ -34,7 +34,7 @@ def test_what_timm_writes_beside_its_weights_is_read(tmp_path):
     from timm.data.constants import IMAGENET_DEFAULT_MEAN, IMAGENET_DEFAULT_STD
     from timm.models._hub import save_config_for_hf
 
-    model.pretrained_cfg = {"architecture": "vit_tiny_patch16_224", "tag": "augreg_in1k", "input_size": (3, 224, 224),
+    model.pretrained_cfg = {"architecture": "vit_tiny_patch16_224", "tag": "augreg_in1k", "input_size": (3, 32, 32),
                             "crop_pct": 0.9, "interpolation": "bicubic", "mean": IMAGENET_DEFAULT_MEAN,
                             "std": IMAGENET_DEFAULT_STD, "num_classes": 10}
     path = write(tmp_path, model.state_dict())
@@ -44,18 +44,21 @@ def test_what_timm_writes_beside_its_weights_is_read(tmp_path):
     details = import_file(path).details
     assert details.origin == "timm · vit_tiny_patch16_224.augreg_in1k"
     assert details.classes == tuple(f"thing n{n}" for n in range(10))
-    assert details.preparation == Preparation(248, 224, IMAGENET_DEFAULT_MEAN, IMAGENET_DEFAULT_STD, "bicubic")
+    assert details.preparation == Preparation(35, 32, IMAGENET_DEFAULT_MEAN, IMAGENET_DEFAULT_STD, "bicubic")
 
 
 def test_what_transformers_writes_beside_its_weights_is_read(weights, tmp_path):
     details = import_file(write(tmp_path, as_transformers(weights), **GOOGLE)).details
     assert details.origin == "transformers · google/vit"
     assert details.classes == tuple(f"thing {n}" for n in range(10))
-    assert details.preparation == Preparation(224, 224, HALF, HALF, "bilinear", cut=False)
-    deit = {"do_center_crop": True, "crop_size": {"height": 224, "width": 224}, "size": {"shortest_edge": 256},
+    assert details.preparation == Preparation(32, 32, HALF, HALF, "bilinear", cut=False)
+    deit = {"do_center_crop": True, "crop_size": {"height": 32, "width": 32}, "size": {"shortest_edge": 36},
             "image_mean": [0.485, 0.456, 0.406], "image_std": [0.229, 0.224, 0.225], "resample": 3}
     details = import_file(write(tmp_path, as_transformers(weights), preprocessor_config=deit)).details
-    assert details.preparation == Preparation(256, 224, (0.485, 0.456, 0.406), (0.229, 0.224, 0.225), "bicubic")
+    assert details.preparation == Preparation(36, 32, (0.485, 0.456, 0.406), (0.229, 0.224, 0.225), "bicubic")
+    deit |= {"crop_size": 224, "size": 256}  # of a model that was made for larger pictures
+    details = import_file(write(tmp_path, as_transformers(weights), preprocessor_config=deit)).details
+    assert (details.preparation.resize, details.preparation.crop) == (36, 32)
 
 
 def test_without_anything_beside_the_usual_is_assumed_and_said(weights, tmp_path):
@@ -144,6 +147,8 @@ def test_whoever_asks_knows_better_than_what_is_usual(tmp_path, capsys):
     (["FILE", "FILE"], "would replace the file that it is made from"),
     (["FILE", "out.safetensors", "--mean", "0.5"], "--mean and --deviation need"),
     (["FILE", "out.safetensors", "--mean", "0.5", "--deviation", "0"], "no deviation may be 0"),
+    (["FILE", "out.safetensors", "--mean", "0.5", "--deviation", "1"], "reads 3 channels, and a mean was given for 1"),
+    (["--fetch", "vit_b_16", "out.safetensors", "--heads", "3"], "What is fetched brings its own"),
 ])  # fmt: skip
 def test_what_the_command_cannot_do_it_says_in_a_sentence(arguments, words, weights, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)

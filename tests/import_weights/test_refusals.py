@@ -181,6 +181,7 @@ def test_names_that_nobody_knows_are_refused(weights, tmp_path):
     refused(write(tmp_path, {f"model.{name}": value for name, value in weights.items()}), "These names", "model.blocks")
     refused(write(tmp_path, {}), "none at all")
     refused(write(tmp_path, weights | {"tail.weight": torch.ones(1)}), "such as tail.weight")
+    refused(write(tmp_path, weights | {"\x1b[2Jtail\n" * 99: torch.ones(1)}), r"such as \x1b[2Jtail\n")
     refused(write(tmp_path, {name: value for name, value in weights.items() if name != "norm.bias"}), "norm.bias")
 
 

@@ -57,7 +57,8 @@ def steps_of(walk: WalkThrough) -> list[Step]:
 def rows_of(steps: Iterable[Step], largest: Total) -> list[Row]:
     return [
         Row(step.name, step.what, [
-            Cell(" × ".join(map(str, (*several(step), *step.shape))), " × ".join((*several(step), *step.letters))),
+            Cell(" × ".join((*several(step), *(f"{side:,}" for side in step.shape))),
+                 " × ".join((*several(step), *step.letters))),
             Cell(f"{step.weights:,}" if step.weights else "", "", share(step.weights, largest.weights)),
             Cell(many(step.multiplications) if step.multiplications else "", step.formula,
                  share(step.multiplications, largest.multiplications), f"{step.multiplications:,}"),

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 from vit.checkpoints import BadCheckpoint, models_folder
-from vit.details import Preparation, class_names, preparation
+from vit.datasets import Normalisation
+from vit.details import class_names
 from vit.files import why
 from vit.import_weights.fetch import fetch
 from vit.import_weights.reading import Imported, import_file, save
@@ -22,8 +23,11 @@ def main(arguments: list[str] | None = None) -> int:
             raise BadCheckpoint(f"{out.name} must end in .safetensors, or the sidebar does not find it.")
         if out.exists() and not asked.fetch and out.samefile(asked.source):
             raise BadCheckpoint(f"{out.name} would replace the file that it is made from.")
+        if asked.fetch and any((asked.heads, asked.mean, asked.deviation, asked.classes)):
+            raise BadCheckpoint("What is fetched brings its own heads, mean, deviation and classes: tell them of a "
+                                "file only.")
         imported = fetch(asked.source) if asked.fetch else import_file(
-            Path(asked.source), asked.heads, told_preparation(asked), told_classes(asked.classes))
+            Path(asked.source), asked.heads, told_normalisation(asked), told_classes(asked.classes))
         save(imported, out)
     except (BadCheckpoint, OSError) as error:
         print(why(error) if isinstance(error, OSError) else error, file=sys.stderr)
@@ -42,7 +46,6 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--heads", type=int, help="number of heads, where nothing tells it")
     found.add_argument("--mean", type=float, nargs="+", help="of each channel of the pixels, from 0 to 1")
     found.add_argument("--deviation", type=float, nargs="+", help="the same; both or none")
-    found.add_argument("--size", type=int, default=224, help="of pictures, with --mean: 224 unless told")
     found.add_argument("--classes", type=Path, metavar="LIST", help="a text file with the name of a class in each line")
     return found
 
@@ -53,14 +56,13 @@ def stem(source: str) -> str:
     return path.stem if path.suffix == ".safetensors" else source.replace("/", "-")
 
 
-def told_preparation(asked: argparse.Namespace) -> Preparation | None:
+def told_normalisation(asked: argparse.Namespace) -> Normalisation | None:
     if asked.mean is None and asked.deviation is None:
         return None
-    made = preparation({"resize": asked.size, "crop": asked.size, "mean": asked.mean, "deviation": asked.deviation,
-                        "cut": False})
-    if made is None:
+    mean, deviation = asked.mean or [], asked.deviation or []
+    if not mean or len(mean) != len(deviation) or min(deviation) <= 0:
         raise BadCheckpoint("--mean and --deviation need one number for each channel, and no deviation may be 0.")
-    return made
+    return Normalisation(tuple(mean), tuple(deviation))
 
 
 def told_classes(path: Path | None) -> tuple[str, ...]:

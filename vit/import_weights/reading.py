@@ -9,6 +9,7 @@ from torch import Tensor
 
 from vit import checkpoints
 from vit.checkpoints import BadCheckpoint
+from vit.datasets import Normalisation
 from vit.details import Details, Preparation
 from vit.import_weights.beside import Beside, read_beside, usual_preparation
 from vit.import_weights.names import to_ours
@@ -26,7 +27,7 @@ class Imported:
     details: Details
 
 
-def import_file(path: Path, heads: int | None = None, preparation: Preparation | None = None,
+def import_file(path: Path, heads: int | None = None, normalisation: Normalisation | None = None,
                 classes: tuple[str, ...] = ()) -> Imported:
     """Raises BadCheckpoint in a sentence. What is told here counts more than what lies beside the file."""
     if not path.is_file():
@@ -42,11 +43,11 @@ def import_file(path: Path, heads: int | None = None, preparation: Preparation |
     except (SafetensorError, OSError) as error:
         raise BadCheckpoint(f"{path.name} is not a whole safetensors file ({str(error)[:120]}). Weights that are a "
                             "pickle (.pth, .bin) are never opened.") from error
-    return as_ours(recognised, tensors, replace(
-        found, preparation=preparation or found.preparation, classes=classes or found.classes))
+    return as_ours(recognised, tensors, replace(found, classes=classes or found.classes), normalisation)
 
 
-def as_ours(recognised: Recognised, theirs: dict[str, Tensor], found: Beside) -> Imported:
+def as_ours(recognised: Recognised, theirs: dict[str, Tensor], found: Beside,
+            normalisation: Normalisation | None = None) -> Imported:
     maker, config = recognised.maker, recognised.config
     for name, value in theirs.items():
         if not value.is_floating_point():
@@ -58,13 +59,27 @@ def as_ours(recognised: Recognised, theirs: dict[str, Tensor], found: Beside) ->
     shapes = {name: value.shape for name, value in model.state_dict().items()}
     ours = to_ours(maker, shapes, theirs)
     model.load_state_dict({name: value.float() for name, value in ours.items()}, assign=True)
-    prepared = found.preparation
-    if prepared is None or len(prepared.mean) != config.channels:
-        prepared = usual_preparation(maker.title, config.image_size, config.channels)
+    prepared = preparation_of(recognised, found.preparation, normalisation)
     model.normalisation = prepared.normalisation
     classes = named(found.classes, config.classes)
     details = Details(origin=found.origin or maker.title, classes=classes, preparation=prepared)
     return Imported(model.eval().requires_grad_(False), details)
+
+
+def preparation_of(recognised: Recognised, told: Preparation | None,
+                   normalisation: Normalisation | None) -> Preparation:
+    """For pictures of the size and the channels that the model reads."""
+    config = recognised.config
+    if told is None or len(told.mean) != config.channels:
+        told = usual_preparation(recognised.maker.title, config.image_size, config.channels)
+    if told.crop != config.image_size:
+        told = replace(told, resize=told.resize * config.image_size // told.crop, crop=config.image_size)
+    if normalisation is None:
+        return told
+    if len(normalisation.mean) != config.channels:
+        raise BadCheckpoint(f"The model reads {config.channels} channels, and a mean was given for "
+                            f"{len(normalisation.mean)}.")
+    return replace(told, mean=normalisation.mean, deviation=normalisation.deviation, assumed=False)
 
 
 def named(classes: tuple[str, ...], count: int) -> tuple[str, ...]:

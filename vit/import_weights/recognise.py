@@ -62,12 +62,13 @@ def recognise(shapes: Shapes, told: Told = NOTHING_TOLD) -> Recognised:
     shapes = {name: shape for name, shape in shapes.items() if not UNUSED.fullmatch(name)}
     for pattern, what in NOT_OURS:
         if found := next((name for name in shapes if re.search(pattern, name)), None):
-            raise BadCheckpoint(f"This model has {what} ({found}); a plain ViT, as it is shown here, has none.")
+            raise BadCheckpoint(f"This model has {what} ({readable(found)}); a plain ViT, as it is shown here, has "
+                                "none.")
     maker = next((maker for maker in MAKERS if f"{maker.outside['embedding.projection']}.weight" in shapes), None)
     if maker is None:
-        some = ", ".join(sorted(shapes)[:3]) or "none at all"
+        some = ", ".join(map(readable, sorted(shapes)[:3])) or "none at all"
         raise BadCheckpoint("These names of weights are not those of a ViT by torchvision, timm or transformers: "
-                            f"{some[:200]}.")
+                            f"{some}.")
     try:
         config = config_of(maker, shapes, told)
     except ValueError as error:
@@ -146,10 +147,15 @@ def check(shapes: Shapes, maker: Maker, config: ViTConfig) -> None:
     missing, strange = sorted(expected.keys() - shapes.keys()), sorted(shapes.keys() - expected.keys())
     if strange:
         raise BadCheckpoint(f"{len(strange)} of the weights are not those of a plain ViT by {maker.title}, such as "
-                            f"{strange[0][:120]}.")
+                            f"{readable(strange[0])}.")
     if missing:
         raise BadCheckpoint(f"{len(missing)} weights of a plain ViT by {maker.title} are missing, such as "
                             f"{missing[0]}.")
     for name, shape in expected.items():
         if shapes[name] != shape:
-            raise BadCheckpoint(f"{name} is {shapes[name]}, and the rest asks for {shape}.")
+            raise BadCheckpoint(f"{name} is {str(shapes[name])[:60]}, and the rest asks for {shape}.")
+
+
+def readable(name: str) -> str:
+    """A name from a file, which may hold anything, for a sentence."""
+    return repr(name)[1:-1][:60]

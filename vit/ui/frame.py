@@ -152,7 +152,9 @@ def answer_card(view: View) -> None:
 
 def choose_model() -> None:
     now = state.get().model
-    opened = st.session_state.setdefault("opened_models", models.choices())
+    if "opened_models" not in st.session_state:
+        st.session_state.opened_models = models.choices()
+    opened = st.session_state.opened_models
     if now not in opened:
         opened.append(now)
     st.session_state.model_widget = now
