@@ -512,6 +512,17 @@ def test_normalising_is_torchvisions_with_the_usual_constants(shape, mean, devia
     torch.testing.assert_close(data.normalise(images), expected)
 
 
+@pytest.mark.parametrize("shape", [(28, 28), (32, 32, 3)])
+def test_pictures_come_back_from_what_a_model_wants(shape):
+    images, _ = some_images(7, *shape)
+    np.testing.assert_array_equal(data.as_pictures(data.normalise(images)), images)
+
+
+def test_a_typical_image_is_the_nearest_to_the_mean_of_its_class():
+    images = np.array([0, 10, 90, 200, 100, 210], np.uint8)[:, None, None]
+    assert data.typical(images, np.array([0, 0, 0, 1, 1, 1])).ravel().tolist() == [10, 200]
+
+
 def test_images_with_two_channels_are_refused():
     with pytest.raises(ValueError, match=r"1 channel \(grey\) or 3 \(colour\), not 2"):
         data.normalise(np.zeros((1, 28, 28, 2), np.uint8))

@@ -180,8 +180,11 @@ def test_mirror_images_are_judged_whenever_weights_are_kept():
     mirrored = data.normalise(examples.validation_images[examples.glance][:, :, ::-1])
     with torch.inference_mode():
         answers = run.model.eval()(mirrored).argmax(1).numpy()
-    hits = answers == examples.validation_labels[examples.glance]
+    seen = examples.validation_labels[examples.glance]
+    hits = answers == seen
     assert verdicts[-1].mirrored_accuracy == pytest.approx(hits.mean())
+    by_class = [hits[seen == label].mean() if (seen == label).any() else 0.0 for label in range(10)]
+    assert verdicts[-1].mirrored_by_class == pytest.approx(by_class, abs=1e-4)
 
 
 def test_no_chunk_is_larger_than_the_model_allows(monkeypatch):
@@ -313,6 +316,16 @@ def test_small_shifts_and_turns_are_small_and_drawn():
     torch.testing.assert_close(still, image, rtol=0, atol=1e-5)
     whole = data.shift_and_turn(image[:1], generator, pixels=0, degrees=10)
     assert whole.sum() == pytest.approx(1, abs=0.3)
+
+
+def test_the_batch_is_shown_as_the_model_saw_it_shifted_and_turned():
+    run = Training(replace(CONFIG, augmentation="shifts-and-turns"), stand_in())
+    run.take_step()
+    chosen, _ = run._learned_from
+    assert run.batch.images.dtype == np.uint8
+    assert run.batch.images.shape == run.examples.train_images[chosen].shape
+    assert (run.batch.images != run.examples.train_images[chosen]).any()
+    np.testing.assert_allclose(data.normalise(run.batch.images), run._moved, atol=0.01)
 
 
 def test_the_unit_normal_is_one():

@@ -1,5 +1,5 @@
-"""Runs beside each other, from what they report: who is ahead and how surely, what flips mix up, how fast each is, and
-in what they differ."""
+"""Runs beside each other, from what they report: who is ahead and how surely, what one of them mixes up, how fast each
+is, and in what they differ."""
 
 import math
 from collections.abc import Sequence
@@ -9,14 +9,11 @@ from itertools import zip_longest
 import numpy as np
 
 from vit.config import TrainConfig
-from vit.datasets import DATASETS
-from vit.numbers import with_sign
 from vit.reports import Report, StepReport, Validation, of_kind
 
-NAMES = {False: "without flips", True: "with flips"}
 RECENT = 30  # reports from which the pace is taken
 
-Verdicts = tuple[Validation, Validation]  # of the twin without flips, and of the one with
+Verdicts = tuple[Validation, Validation]  # of the first twin and of the second
 
 
 # Who is ahead
@@ -24,24 +21,24 @@ Verdicts = tuple[Validation, Validation]  # of the twin without flips, and of th
 
 @dataclass(frozen=True)
 class Gap:
-    """How many points of accuracy the run without flips is ahead, with a 95 % interval."""
+    """How many points of accuracy the first twin is ahead, with a 95 % interval."""
 
     points: float
     low: float
     high: float
     images: int
-    step: int
+    when: str  # in words
 
     @property
     def clear(self) -> bool:
         return self.low > 0 or self.high < 0
 
 
-def latest_verdicts(plain: list[Report], flips: list[Report]) -> Verdicts | None:
-    """The twins' last validation at the same step and on as many images, after the first."""
-    theirs = {report.step: report for report in of_kind(flips, Validation)}
-    for report in reversed(of_kind(plain, Validation)):
-        other = theirs.get(report.step)
+def latest_verdicts(first: list[Report], second: list[Report]) -> Verdicts | None:
+    """The twins' last validation at the same place in their epochs and on as many images, after the first."""
+    theirs = {round(report.epoch, 6): report for report in of_kind(second, Validation)}
+    for report in reversed(of_kind(first, Validation)):
+        other = theirs.get(round(report.epoch, 6))
         if other and report.step > 0 and other.images == report.images:
             return report, other
     return None
@@ -58,30 +55,17 @@ def measure_gap(verdicts: Verdicts, labels: np.ndarray) -> Gap:
     The interval is the adjusted Wald interval for paired proportions (Bonett and Price 2012).
     """
     hit, other_hit = (answers(verdict) == labels for verdict in verdicts)
-    n, only_plain, only_flips = len(labels), int((hit & ~other_hit).sum()), int((other_hit & ~hit).sum())
-    p, q = (only_plain + 1) / (n + 2), (only_flips + 1) / (n + 2)
+    n, only_first, only_second = len(labels), int((hit & ~other_hit).sum()), int((other_hit & ~hit).sum())
+    p, q = (only_first + 1) / (n + 2), (only_second + 1) / (n + 2)
     half = 1.96 * math.sqrt((p + q - (p - q) ** 2) / (n + 2))
-    measured, middle = (only_plain - only_flips) / n, p - q
-    return Gap(100 * measured, 100 * (middle - half), 100 * (middle + half), n, verdicts[0].step)
+    measured, middle = (only_first - only_second) / n, p - q
+    same = verdicts[0].step == verdicts[1].step
+    when = f"after {verdicts[0].step:,} steps" if same else f"after epoch {verdicts[0].epoch:g}"
+    return Gap(100 * measured, 100 * (middle - half), 100 * (middle + half), n, when)
 
 
 def answers(verdict: Validation) -> np.ndarray:
     return np.frombuffer(verdict.predictions.encode(), np.uint8) - ord("0")
-
-
-def lesson(gap: Gap | None, dataset: str = "mnist", training: bool = False) -> str:
-    """The finding in a sentence, or why there is none."""
-    if gap is None:
-        then = "Their first results come in a few seconds." if training else "There are no results to compare yet."
-        return f"Both twins start from the same weights. {then}"
-    points, low, high = (with_sign(value, 1) for value in (gap.points, gap.low, gap.high))
-    measured = (f"{points} points (95 % sure: between {low} and {high}), on the same "
-                f"{gap.images:,} validation images after {gap.step:,} steps with this seed")
-    if not gap.clear:
-        return f"Too close to tell yet. The gap is {measured}; it could be chance. Train longer to know."
-    if gap.points > 0:
-        return f"Flipping {DATASETS[dataset].thing}s hurts: the twin without flips is ahead by {measured}."
-    return f"Flipping helps here: the twin with flips is ahead. The gap is {measured}."
 
 
 def per_class(verdict: Validation) -> np.ndarray:
@@ -90,7 +74,7 @@ def per_class(verdict: Validation) -> np.ndarray:
     return 100 * np.diag(confusion) / np.maximum(1, confusion.sum(1))
 
 
-# What flips mix up
+# What one of them mixes up
 
 
 @dataclass(frozen=True)
@@ -99,22 +83,22 @@ class Mixup:
 
     one: int
     other: int
-    plain: int
-    flips: int
+    first: int
+    second: int
 
 
 def grown_mixups(verdicts: Verdicts, most: int = 3) -> list[Mixup]:
-    """The pairs of classes that flipping mixes up most, worst first."""
+    """The pairs of classes that the second twin mixes up more than the first, worst first."""
     ours, theirs = (np.array(verdict.confusion) for verdict in verdicts)
     ours, theirs = ours + ours.T, theirs + theirs.T
     pairs = [Mixup(i, j, int(ours[i, j]), int(theirs[i, j]))
              for i in range(len(ours)) for j in range(i + 1, len(ours))]
-    pairs.sort(key=lambda pair: pair.plain - pair.flips)
-    return [pair for pair in pairs[:most] if pair.flips > pair.plain]
+    pairs.sort(key=lambda pair: pair.first - pair.second)
+    return [pair for pair in pairs[:most] if pair.second > pair.first]
 
 
 def misread(verdicts: Verdicts, labels: np.ndarray, mixups: Sequence[Mixup], most: int = 6) -> list[int]:
-    """Images that only the twin with flips gets wrong: the mix-ups take turns, the most grown first."""
+    """Images that only the second twin gets wrong: the mix-ups take turns, the most grown first."""
     ours, theirs = map(answers, verdicts)
     wrong = np.flatnonzero((ours == labels) & (theirs != labels))
     examples = [
@@ -162,7 +146,7 @@ def verdict_after(reports: list[Report], epoch: int) -> Validation | None:
 
 
 def what_changed(now: TrainConfig, before: TrainConfig) -> str:
-    """The settings that differ, in words; flips are left out, since twins have both."""
+    """The settings that differ, in words; flips are left out, which some twins have both with and without."""
     return ", ".join(change_in_words(*change) for change in changes(now, before)) or "nothing: the same run again"
 
 
@@ -178,13 +162,13 @@ def changes(now: TrainConfig, before: TrainConfig) -> list[tuple[str, object, ob
 
 
 def change_in_words(name: str, old: object, new: object) -> str:
-    without = {"train_images": "all", "stop_patience": "never"}.get(name, "none")
-    return f"{name.replace('_', ' ')} {_in_words(old, without)} → {_in_words(new, without)}"
+    return f"{name.replace('_', ' ')} {in_words(name, old)} → {in_words(name, new)}"
 
 
-def _in_words(value: object, without: str) -> str:
+def in_words(name: str, value: object) -> str:
+    """The value of a setting."""
     if value is None:
-        return without
+        return {"train_images": "all", "stop_patience": "never"}.get(name, "none")
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, float):

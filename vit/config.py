@@ -238,6 +238,11 @@ class TrainConfig:
             )
 
     @property
+    def mirrors(self) -> bool:
+        """Whether images are mirrored in training, by chance or in turns."""
+        return self.flips or self.augmentation in ("flips", "alternating-flips")
+
+    @property
     def images_per_epoch(self) -> int:
         there_are = DATASETS[self.dataset].train_images
         return min(self.train_images or there_are, there_are)

@@ -89,6 +89,16 @@ def load_validation(name: str, glance: int) -> tuple[np.ndarray, np.ndarray, np.
     return images, labels, subset(labels, min(glance, len(labels)), seed=0)
 
 
+def typical(images: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """One image of each class, the nearest to the mean of its class."""
+    chosen = []
+    for label in np.unique(labels):
+        of_class = np.flatnonzero(labels == label)
+        distances = images[of_class] - images[of_class].mean(0, dtype=np.float32)
+        chosen.append(of_class[np.square(distances).reshape(len(of_class), -1).sum(1).argmin()])
+    return images[chosen]
+
+
 def _check_name(name: str) -> None:
     if name not in DATASETS:
         raise ValueError(f"There is no data set {name!r}; there are {', '.join(DATASETS)}.")
@@ -279,6 +289,16 @@ def normalise(images: np.ndarray, by: Normalisation | None = None) -> "torch.Ten
     mean, deviation = np.array([scale.mean, scale.deviation], np.float32)
     normalised = (images / np.float32(255) - mean) / deviation
     return torch.from_numpy(np.ascontiguousarray(normalised.transpose(0, 3, 1, 2)))
+
+
+def as_pictures(normalised: "torch.Tensor") -> np.ndarray:
+    """Back from what a model wants: float (B, C, H, W) to uint8 (B, H, W), or (B, H, W, 3) for coloured ones."""
+    images = normalised.detach().cpu().numpy().transpose(0, 2, 3, 1)
+    scale = NORMALISATION[images.shape[-1]]
+    mean, deviation = np.array([scale.mean, scale.deviation], np.float32)
+    pixels = (images * deviation + mean) * 255
+    pictures = pixels.round().clip(0, 255).astype(np.uint8)
+    return pictures[..., 0] if pictures.shape[-1] == 1 else pictures
 
 
 def batch_indices(n: int, batch_size: int, generator: "torch.Generator") -> "tuple[torch.Tensor, ...]":

@@ -39,6 +39,7 @@ class Validation:
     train_loss: float | None = None  # of the epoch that has ended
     train_accuracy: float | None = None
     mirrored_accuracy: float | None = None  # on mirror images of that part, whenever weights are kept
+    mirrored_by_class: list[float] | None = None  # the same for each class
     seconds: float = 0.0
 
 
@@ -107,7 +108,7 @@ def _makes_sense(report: Any) -> bool:
 
 
 def _fits(value: object, kind: Any) -> bool:
-    allowed = get_args(kind) if isinstance(kind, UnionType) else (get_origin(kind) or kind,)
+    allowed = tuple(get_origin(one) or one for one in (get_args(kind) if isinstance(kind, UnionType) else (kind,)))
     if isinstance(value, bool):
         return bool in allowed
     if isinstance(value, int | float):
@@ -121,4 +122,7 @@ def _is_verdict(report: Validation) -> bool:
     square = isinstance(rows, list) and all(isinstance(row, list) and len(row) == len(rows) for row in rows)
     counts = square and all(isinstance(n, int) and n >= 0 for row in rows for n in row)
     answers = report.predictions.isascii() and report.predictions.isdigit()
-    return bool(counts and answers and len(report.predictions) == report.images == sum(map(sum, rows)))
+    shares = report.mirrored_by_class
+    mirrored = shares is None or (
+        len(shares) == len(rows) and all(_fits(share, float) and 0 <= share <= 1 for share in shares))
+    return bool(counts and answers and mirrored and len(report.predictions) == report.images == sum(map(sum, rows)))

@@ -7,10 +7,11 @@ from threading import Lock
 
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 from vit.config import TrainConfig, ViTConfig
-from vit.model import VisionTransformer
 from vit.training import make_optimizer
+from vit.variants import build
 
 MOST_IMAGES = 16
 MOST_MEMORY = 100e6  # bytes, while it is tried
@@ -42,20 +43,29 @@ class Speed:
 
 def images_to_try(config: TrainConfig) -> int:
     """How many images a step with two blocks can have here; 0 if even one would be too much."""
-    two = replace(config.model, depth=2)
-    weights, per_image = 16 * two.parameters, 4 * two.depth * two.tokens * numbers_per_token(two)  # bytes
-    by_memory = (MOST_MEMORY - weights) / per_image
-    by_work = MOST_WORK / work_per_image(two)
+    tried = config.model if config.model.variant == "cnn" else replace(config.model, depth=2)
+    by_memory = (MOST_MEMORY - 16 * tried.parameters) / (4 * numbers_per_image(tried))  # in bytes
+    by_work = MOST_WORK / work_per_image(tried)
     return max(0, int(min(MOST_IMAGES, config.batch_size, by_memory, by_work)))
 
 
+def numbers_per_image(model: ViTConfig) -> float:
+    """What is left behind for the way back: by each block, or by each convolution and what follows it."""
+    if model.variant == "cnn":
+        return 3 * model.image_size**2 * model.cnn_width * (1 + 2 / 4 + 4 / 16)
+    return model.depth * model.tokens * numbers_per_token(model)
+
+
 def numbers_per_token(model: ViTConfig) -> int:
-    """What a block leaves behind for the way back, with the attention of all heads."""
+    """By one block, with the attention of all heads."""
     return 16 * model.width + 3 * model.mlp_width + 4 * model.heads * model.tokens
 
 
 def work_per_image(model: ViTConfig) -> float:
     """Multiplications and additions of a step, forward and twice as much backward."""
+    if model.variant == "cnn":  # 9 per pixel and pair of filters; there are twice as many on a quarter of the pixels
+        w = model.cnn_width
+        return 3.0 * 2 * 9 * model.image_size**2 * (model.channels * w + 2 * w * w / 4 + 8 * w * w / 16)
     in_block = 2 * model.tokens * model.width * (4 * model.width + 2 * model.mlp_width + 2 * model.tokens)
     return 3.0 * (model.depth * in_block + 2 * model.patches * model.patch_values * model.width)
 
@@ -66,6 +76,8 @@ def measure(config: TrainConfig) -> Speed | None:
     if not images:
         return None
     with _one_at_a_time:
+        if config.model.variant == "cnn":  # which has no blocks
+            return Speed(_cost(replace(config, batch_size=images)), Seconds(0.0, 0.0))
         one, two = (_cost(replace(config, model=replace(config.model, depth=depth), batch_size=images))
                     for depth in (1, 2))
     return Speed(one, Seconds(max(0.0, two.per_step - one.per_step),
@@ -85,7 +97,7 @@ def _cost(config: TrainConfig) -> Seconds:
     return Seconds(max(0.0, short - few * per_image), per_image)
 
 
-def _time_of_a_step(config: TrainConfig, model: VisionTransformer, optimizer: torch.optim.Optimizer,
+def _time_of_a_step(config: TrainConfig, model: nn.Module, optimizer: torch.optim.Optimizer,
                     images: int) -> float:
     side = config.model.image_size
     pixels, labels = torch.zeros(images, config.model.channels, side, side), torch.zeros(images, dtype=torch.long)
@@ -101,10 +113,10 @@ def _time_of_a_step(config: TrainConfig, model: VisionTransformer, optimizer: to
     return min(times)  # the others were the first, or held up by something else
 
 
-def _some_model(config: ViTConfig) -> VisionTransformer:
+def _some_model(config: ViTConfig) -> nn.Module:
     """Weights from a stream of its own: other threads may be drawing from torch's, in an order that must hold."""
     with torch.device("meta"):
-        model = VisionTransformer(config)
+        model = build(config)
     model.to_empty(device="cpu")
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():

@@ -96,7 +96,7 @@ def make_optimizer(config: TrainConfig, model: nn.Module) -> torch.optim.Optimiz
 
 @dataclass(frozen=True)
 class Batch:
-    """What the model just learned from, as it saw it, but for small shifts and turns."""
+    """What the model just learned from, as it saw it."""
 
     images: np.ndarray  # uint8, mirrored where `mirrored` says so
     labels: np.ndarray
@@ -132,6 +132,7 @@ class Training:
         self.progress = Progress()
         self._order_of_epoch = -1
         self._learned_from: tuple[np.ndarray, np.ndarray] | None = None
+        self._moved: Tensor | None = None  # the pixels that it learned from, if they were shifted and turned
 
     @property
     def steps_per_epoch(self) -> int:
@@ -163,7 +164,7 @@ class Training:
             pixels = data.flip(pixels, torch.from_numpy(mirrored))
         if config.augmentation == "shifts-and-turns":
             generator = torch.Generator().manual_seed(hash_of(config.seed, SHIFTS + progress.step))
-            pixels = data.shift_and_turn(pixels, generator)
+            pixels = self._moved = data.shift_and_turn(pixels, generator)
         labels = torch.from_numpy(self.examples.train_labels[chosen]).to(self.device)
         self._set_learning_rate()
         self.model.train()
@@ -203,6 +204,8 @@ class Training:
         chosen, mirrored = self._learned_from
         images = self.examples.train_images[chosen]
         images[mirrored] = images[mirrored, :, ::-1]
+        if self._moved is not None:
+            images = data.as_pictures(self._moved)
         return Batch(images, self.examples.train_labels[chosen], mirrored)
 
     def _draw(self, epoch: int, batch: int) -> tuple[np.ndarray, np.ndarray]:
@@ -256,8 +259,10 @@ class Training:
         report = self._judge(logits, labels)
         if whole or step == 0:  # when weights are kept
             answers = yield from self._predict(glanced_at[:, :, ::-1])
-            hits = answers.argmax(1).numpy() == examples.validation_labels[examples.glance]
-            report = replace(report, mirrored_accuracy=float(hits.mean()))
+            seen = examples.validation_labels[examples.glance]
+            mixed = confusion(seen, answers.argmax(1).numpy(), self.config.model.classes)
+            report = replace(report, mirrored_accuracy=float(mixed.trace() / mixed.sum()),
+                             mirrored_by_class=(mixed.diagonal() / mixed.sum(1).clip(1)).round(4).tolist())
         self.progress.validated_at = step
         yield self._end_epoch(report) if whole else report
 

@@ -49,6 +49,9 @@ def test_start_watch_switch_pages_stop_and_open_in_the_explorer(page, app_url):
     for name in ("without flips · training", "without flips · validation", "with flips · validation"):
         expect(told).to_contain_text(name)
     expect(told).to_contain_text(re.compile(r"\d+\.\d %"))
+    rate = hover(page, "train_learning_rate")
+    expect(rate).to_contain_text(re.compile(r"without flips\s*0\.00\d+"))
+    told = hover(page, "train_accuracy")
     before, scrolled = steps_shown(page), scroll_position(page)
     expect(page.get_by_text(re.compile(r"^Step [\d,]+"))).not_to_have_text(re.compile(rf"^Step {before:,},"))
     for _ in range(20):  # the chart is redrawn under the pointer, and the values stay

@@ -105,7 +105,7 @@ def test_a_finished_pair_shows_the_measured_gap_and_opens_in_the_explorer(small,
     gap = 100 * (verdicts[0].accuracy - verdicts[1].accuracy)
     assert f"{gap:+.1f} points".replace("-", "−") in words(visitor)
     assert "after 40 steps" in words(visitor)
-    visitor.button(key="explore_True").click().run()
+    visitor.button(key="explore_1").click().run()
     assert visitor.session_state.model == f"run:{runs.pair(pair)[1].id}/epoch-0002"
 
 
@@ -310,7 +310,8 @@ def test_the_table_writes_what_changed(small, open_app):
     visitor = open_app("train")
     table = visitor.dataframe[0].value
     assert table["what changed"].tolist() == ["learning rate 0.003 → 0.01", "the first"]
-    assert table["without flips"].between(0, 100).all()
+    assert table["twins"].tolist() == ["without flips / with flips"] * 2
+    assert table["first"].between(0, 100).all()
 
 
 def test_over_the_disk_limit_the_page_offers_to_delete_old_runs(small, open_app, monkeypatch):

@@ -20,7 +20,8 @@ def lines(*numbers):
 
 
 VERDICT = Validation(step=7, epoch=1.0, images=3, loss=1.5, accuracy=2 / 3, confusion=[[2, 1], [0, 0]],
-                     predictions="001", whole=True, train_loss=1.6, train_accuracy=0.5, mirrored_accuracy=0.25)
+                     predictions="001", whole=True, train_loss=1.6, train_accuracy=0.5, mirrored_accuracy=0.25,
+                     mirrored_by_class=[0.5, 0.0])
 
 
 def steps(feed):

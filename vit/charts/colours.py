@@ -15,6 +15,7 @@ GONE = (74, 80, 92)  # what was taken away, in pixels
 NO_FLIP, FLIP = "#2a78d6", "#e07b00"  # the twin that sees images as they are, and the one that sees some mirrored
 ATTENTION, MLP = "#f0902a", "#2bb08a"  # what a block's two parts add
 PROBABLE = "#e0701a"  # the most probable answer, in bars
+ARMS = (NO_FLIP, FLIP, "#1b9e77", "#c2407e", "#7a5bd0", "#008fb3")  # what studies compare, in order
 CSS = {"accent": ACCENT, "calm": CALM, "no-flip": NO_FLIP, "flip": FLIP, "attention": ATTENTION, "mlp": MLP,
        "probable": PROBABLE}  # as style sheets know them: --patchwise-accent and so on
 

@@ -78,6 +78,7 @@ class Curve:
     dashed: bool = False
     dots: bool = False
     faded: bool = False
+    bold: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +92,7 @@ class CurvesPicture(Picture):
     unit: str = ""
     precision: int = 3  # decimals of a value
     top: float | None = None  # of the scale; without it, what the largest value needs
-    level: tuple[float, str]  # a broken line at this value, with its name
+    level: tuple[float, str] | None = None  # a broken line at this value, with its name
 
 
 @dataclass(frozen=True, eq=False)

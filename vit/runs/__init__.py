@@ -1,12 +1,13 @@
 """Training runs: their folders, the state they are in, the queue they wait in, what they tell, and how many may be."""
 
 from vit.runs.folder import (
+    FLIPS,
+    Role,
     Run,
     Unreadable,
     busy,
     checkpoint_path,
     create,
-    create_twins,
     delete,
     disk_used,
     everything,
@@ -14,7 +15,6 @@ from vit.runs.folder import (
     folder_of,
     get,
     list_runs,
-    pair,
     pause,
     place_in_queue,
     read_run,
@@ -25,6 +25,7 @@ from vit.runs.folder import (
 )
 from vit.runs.limits import RunError, disk_limit, fair_threads, max_waiting, max_workers
 from vit.runs.metrics import Feed, ShownBatch, feed, last_verdict, read_batch, write_batch
+from vit.runs.pairs import Arms, create_pair, create_twins, pair
 from vit.runs.state import ACTIVE
 from vit.runs.status import (
     SERVER_GONE_AFTER,
@@ -39,9 +40,10 @@ from vit.runs.status import (
 )
 
 __all__ = [
-    "ACTIVE", "SERVER_GONE_AFTER", "Feed", "Run", "RunError", "ShownBatch", "Unreadable", "busy", "checkpoint_path",
-    "create", "create_twins", "delete", "disk_limit", "disk_used", "everything", "fair_threads", "feed", "fingerprint",
-    "folder_of", "get", "heartbeat_of", "is_locked", "last_verdict", "list_runs", "locked", "max_waiting",
-    "max_workers", "pair", "pause", "place_in_queue", "read_batch", "read_control", "read_run", "read_status", "resume",
-    "root", "stop", "unreadable", "waiting", "write_batch", "write_control", "write_status",
+    "ACTIVE", "FLIPS", "SERVER_GONE_AFTER", "Arms", "Feed", "Role", "Run", "RunError", "ShownBatch", "Unreadable",
+    "busy", "checkpoint_path", "create", "create_pair", "create_twins", "delete", "disk_limit", "disk_used",
+    "everything", "fair_threads", "feed", "fingerprint", "folder_of", "get", "heartbeat_of", "is_locked",
+    "last_verdict", "list_runs", "locked", "max_waiting", "max_workers", "pair", "pause", "place_in_queue",
+    "read_batch", "read_control", "read_run", "read_status", "resume", "root", "stop", "unreadable", "waiting",
+    "write_batch", "write_control", "write_status",
 ]

@@ -4,31 +4,43 @@ One training run is one folder: config.json, metrics.jsonl, status.json, checkpo
 from. Its worker writes, everybody else reads; whoever wants something of the worker writes the control file.
 """
 
-import contextlib
 import json
 import os
 import re
-import secrets
 import shutil
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import vit.runs.limits as limits
 from vit.config import TrainConfig
 from vit.files import why, write_atomically
 from vit.runs.limits import RunError
 from vit.runs.metrics import feed
+from vit.runs.names import RUN_ID, new_pair_id
 from vit.runs.state import ACTIVE, MAY_WAIT, RESUMABLE
 from vit.runs.status import is_a_time, is_locked, read_status, read_stored, root, write_control, write_status
 
-RUN_ID = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
 CHECKPOINT = re.compile(r"epoch-\d{4}")
 MOST_THREADS = 1024
+FLIPS = ("without flips", "with flips")  # the arms of runs that name none
+LONGEST_WORD = 80
+MOST_ARMS = 100
 
 
 class Unreadable(ValueError):
     """Says in one sentence why a folder is no run that can be shown."""
+
+
+@dataclass(frozen=True)
+class Role:
+    """What a run stands for among those that it is compared with."""
+
+    arm: str  # its name there
+    side: int  # its place there, from 0
+    topic: str  # what is asked
+    series: str = ""  # of pairs with several seeds, if it belongs to one
 
 
 @dataclass(frozen=True)
@@ -45,6 +57,7 @@ class Run:
     state: str
     reason: str
     since: float
+    role: Role
 
     @property
     def active(self) -> bool:
@@ -106,7 +119,7 @@ def unreadable() -> list[tuple[str, str]]:
 def everything() -> tuple[list[Run], list[tuple[str, str]]]:
     """The runs that can be read and the folders that cannot, in one look."""
     found, damaged = [], []
-    for folder in _folders():
+    for folder in folders():
         try:
             found.append(read_run(folder))
         except Unreadable as error:
@@ -117,7 +130,7 @@ def everything() -> tuple[list[Run], list[tuple[str, str]]]:
     return found, sorted(damaged)
 
 
-def _folders(beginning: str = "") -> list[Path]:
+def folders(beginning: str = "") -> list[Path]:
     """What has the name of a run and the files of one, or some of them."""
     try:
         with os.scandir(root()) as entries:
@@ -133,17 +146,6 @@ def _is_there(path: Path) -> bool:
         return path.exists()
     except OSError:  # it may not even be looked for: reading it will tell
         return True
-
-
-def pair(pair_id: str) -> list[Run]:
-    """The twins of a pair, the one without flips first."""
-    if not RUN_ID.fullmatch(pair_id):
-        return []
-    twins = []
-    for folder in _folders(pair_id):
-        with contextlib.suppress(Unreadable, FileNotFoundError):
-            twins.append(read_run(folder))
-    return sorted((run for run in twins if run.pair == pair_id), key=lambda run: run.config.flips)
 
 
 def read_run(folder: Path) -> Run:
@@ -167,10 +169,25 @@ def read_run(folder: Path) -> Run:
     _check("created", created, is_a_time(created))
     _check("threads", threads, isinstance(threads, int) and not isinstance(threads, bool)
            and 1 <= threads <= MOST_THREADS)
+    role = _role_of(recorded, config)
     status = read_status(folder)
     in_common = pair_id if pair_id and folder.name.startswith(pair_id) else folder.name  # it may have been renamed
     return Run(folder.name, folder, in_common, preset, float(created), threads, config,
-               status.state, status.reason, status.since)
+               status.state, status.reason, status.since, role)
+
+
+def _role_of(recorded: dict[str, Any], config: TrainConfig) -> Role:
+    """As it was recorded; without a record, that of twins which differ in flips."""
+    if "role" not in recorded:
+        return Role(FLIPS[config.flips], int(config.flips), "flips")
+    try:
+        role = Role(**recorded["role"])
+    except TypeError as error:
+        raise Unreadable("Its config.json cannot be used: its role is none.") from error
+    for name, word in (("arm", role.arm), ("topic", role.topic), ("series", role.series)):
+        _check(name, word, isinstance(word, str) and len(word) <= LONGEST_WORD)
+    _check("side", role.side, isinstance(role.side, int) and 0 <= role.side < MOST_ARMS)
+    return role
 
 
 def _check(name: str, value: object, good: bool) -> None:
@@ -182,7 +199,7 @@ def _check(name: str, value: object, good: bool) -> None:
 
 
 def create(config: TrainConfig, preset: str = "", pair_id: str = "", folder: Path | None = None,
-           threads: int | None = None) -> Path:
+           threads: int | None = None, role: Role | None = None) -> Path:
     """A new run folder, waiting to be resumed for the first time: a whole one, or none."""
     pair_id = pair_id or new_pair_id()
     folder = folder or root() / f"{pair_id}-{'flips' if config.flips else 'plain'}"
@@ -190,7 +207,7 @@ def create(config: TrainConfig, preset: str = "", pair_id: str = "", folder: Pat
     if not 1 <= threads <= MOST_THREADS:
         raise ValueError(f"A run has 1 to {MOST_THREADS} threads, not {threads}.")
     recorded = {"train": asdict(config), "preset": preset, "pair": pair_id, "created": time.time(),
-                "threads": threads}
+                "threads": threads} | ({"role": asdict(role)} if role else {})
     was_there = folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -203,30 +220,10 @@ def create(config: TrainConfig, preset: str = "", pair_id: str = "", folder: Pat
     return folder
 
 
-def create_twins(config: TrainConfig, preset: str = "") -> str:
-    """Two run folders that differ in flipping alone; returns what their names have in common."""
-    limits.check_queue(len(waiting_pairs()))
-    limits.check_memory(2 * config.memory)
-    limits.check_disk(root(), 2 * config.disk)
-    pair_id, made = new_pair_id(), []
-    try:
-        for flips in (False, True):
-            made.append(create(replace(config, flips=flips), preset, pair_id))
-    except OSError as error:
-        for folder in made:
-            shutil.rmtree(folder, ignore_errors=True)
-        raise RunError(f"The run could not be started. {why(error)}") from error
-    return pair_id
-
-
-def new_pair_id() -> str:
-    return f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
-
-
 def delete(run_id: str, even_if_active: bool = False) -> None:
     """Remove the folder with all that is in it; one whose run trains or waits only if told to."""
     folder = root() / run_id
-    if not RUN_ID.fullmatch(run_id) or folder not in _folders(run_id):
+    if not RUN_ID.fullmatch(run_id) or folder not in folders(run_id):
         raise FileNotFoundError(f"There is no run {run_id[:80]!r}; it may have been deleted.")
     if read_status(folder).state in ACTIVE and not even_if_active:
         raise RunError("This run still trains, or waits for its turn. Stop it first, then delete it.")
@@ -277,20 +274,11 @@ def place_in_queue(run: Run) -> int:
 
 def waiting() -> list[tuple[float, str, str]]:
     """The queue: since when, which run, and for which server, in the order of their turns."""
-    may_wait = (folder for folder in _folders() if read_stored(folder).state in MAY_WAIT)
+    may_wait = (folder for folder in folders() if read_stored(folder).state in MAY_WAIT)
     found = ((folder.name, read_status(folder)) for folder in may_wait)
     return sorted((status.since, name, status.server) for name, status in found if status.state == "queued")
 
 
-def waiting_pairs() -> set[str]:
-    return {pair_of(run_id) for _, run_id, _ in waiting()}
-
-
-def pair_of(run_id: str) -> str:
-    """What twins' names have in common, without looking into them."""
-    return run_id.removesuffix("-plain").removesuffix("-flips")
-
-
 def busy() -> set[str]:
     """The runs that have a worker now, no matter who started it."""
-    return {folder.name for folder in _folders() if is_locked(folder)}
+    return {folder.name for folder in folders() if is_locked(folder)}

@@ -35,10 +35,13 @@ def max_waiting() -> int:
     return max(1, whole_number("PATCHWISE_QUEUE", 8))
 
 
-def check_queue(waiting: int) -> None:
+def check_queue(waiting: int, more: int = 1) -> None:
     if waiting >= max_waiting():
         pairs = "1 pair waits for its" if waiting == 1 else f"{waiting} pairs wait for their"
         raise RunError(f"{pairs} turn already, and more may not wait here. Try again when one has begun.")
+    if waiting + more > max_waiting():
+        raise RunError(f"There is room for {max_waiting() - waiting} more of the {max_waiting()} pairs that may wait "
+                       f"here, and this would be {more}. Ask for fewer seeds, or try again later.")
 
 
 # The disk

@@ -20,6 +20,8 @@ from typing import IO
 import vit.runs.folder as runs
 import vit.runs.limits as limits
 from vit.files import why
+from vit.runs.names import pair_of
+from vit.runs.pairs import waiting_pairs
 from vit.runs.status import PROJECT, heartbeat_of, is_locked, read_status, write_status
 from vit.runs.status import root as runs_root
 
@@ -96,7 +98,7 @@ class Dispatcher:
     def _resume(self, run_id: str, until_epoch: int | None = None) -> None:
         with _one_at_a_time:  # or many who come at once would all find room in the queue
             if not is_locked(runs.folder_of(run_id)):
-                limits.check_queue(len(runs.waiting_pairs() - {runs.pair_of(run_id)}))
+                limits.check_queue(len(waiting_pairs() - {pair_of(run_id)}))
             try:
                 runs.resume(run_id, self.server, until_epoch)
             except FileNotFoundError:

@@ -152,7 +152,7 @@ class Worker:
             if report.step:
                 self._save_state()  # for which there is room: nothing of what was learned is lost
             raise Leave("failed", NO_MORE_ROOM)
-        details = {"run": self.run.id, "epoch": epoch, "step": report.step, "flips": config.flips,
+        details = {"run": self.run.id, "epoch": epoch, "step": report.step, "flips": config.mirrors,
                    "dataset": config.dataset, "validation_accuracy": report.accuracy,
                    "mirrored_accuracy": report.mirrored_accuracy}
         folder = self.folder / "checkpoints"

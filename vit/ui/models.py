@@ -2,6 +2,7 @@
 memory as far as it fits. Models may come from anybody's runs, so their size is looked at first."""
 
 import gc
+import re
 import threading
 from collections.abc import Hashable
 from concurrent.futures import ThreadPoolExecutor
@@ -55,8 +56,10 @@ def name_of(model_id: str) -> str:
         return NAMES[model_id]
     if model_id.startswith(OWN):
         return model_id.removeprefix(OWN)
+    from vit.runs.names import in_short
+
     run, _, checkpoint = model_id.removeprefix("run:").partition("/")
-    return f"your run {run} · {checkpoint}"
+    return f"your run {in_short(run)} · {re.sub('epoch-0*(?=[0-9])', 'epoch ', checkpoint)}"
 
 
 @cache

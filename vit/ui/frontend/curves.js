@@ -11,7 +11,8 @@ function ticksUpTo(most, count) {
   return ticks;
 }
 
-const short = (value) => (+value.toFixed(4)).toLocaleString("en");
+const short = (value) => (value && Math.abs(value) < 0.001 ? value.toExponential().replace(/(\.\d\d)\d+/, "$1")
+  : (+value.toFixed(4)).toLocaleString("en"));
 
 function lastUpTo(points, x) {
   let low = 0, high = points.length;
@@ -34,13 +35,13 @@ export default function ({ data: [data], parentElement }) {
   const svg = root.querySelector("svg"), tip = root.querySelector(".tip");
   root.setAttribute("role", "img");
   root.setAttribute("aria-label", data.alt);
-  const [level, levelName] = data.level;
+  const [level, levelName] = data.level ?? [0, ""];
 
   function draw() {
     const width = root.clientWidth || 400;
     const xs = data.curves.flatMap((curve) => curve.points.map((point) => point[0]));
     const ys = data.curves.flatMap((curve) => curve.points.map((point) => point[1]));
-    const right = Math.max(1e-9, ...xs), top = data.top ?? Math.max(level * 1.08, ...ys);
+    const right = Math.max(1e-9, ...xs), top = data.top ?? Math.max(1e-12, level * 1.08, ...ys);
     const X = (x) => LEFT + (x / right) * (width - LEFT - RIGHT);
     const Y = (y) => HEIGHT - BOTTOM - (Math.min(y, top) / top) * (HEIGHT - TOP - BOTTOM);
     const parts = [];
@@ -53,9 +54,9 @@ export default function ({ data: [data], parentElement }) {
       parts.push(word(short(x), X(x), HEIGHT - BOTTOM + 18, "middle"));
     }
     parts.push(word(data.axis, (LEFT + width - RIGHT) / 2, HEIGHT - 6, "middle"));
-    parts.push(across(level, "level"), word(levelName, width - RIGHT, Y(level) - 5, "end"));
+    if (level) parts.push(across(level, "level"), word(levelName, width - RIGHT, Y(level) - 5, "end"));
     for (const curve of data.curves) {
-      const kind = ["dots", "dashed", "faded"].filter((name) => curve[name]).join(" ");
+      const kind = ["dots", "dashed", "faded", "bold"].filter((name) => curve[name]).join(" ");
       const path = curve.points.map(([x, y], i) => `${i ? "L" : "M"}${X(x).toFixed(1)} ${Y(y).toFixed(1)}`);
       parts.push(element("path", { class: `curve ${kind}`, d: path.join(""), stroke: curve.colour }));
       if (curve.dots) for (const [x, y] of curve.points) {

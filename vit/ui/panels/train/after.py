@@ -9,7 +9,6 @@ import streamlit as st
 from vit import compare, runs
 from vit.caches import SizedCache
 from vit.charts import attention, embedding, training
-from vit.compare import NAMES
 from vit.reports import Report
 from vit.runs import Run, exports
 from vit.ui import frame, models, parts, state, view
@@ -54,7 +53,8 @@ def epoch_of(stem: str) -> int:
 
 
 def one_twin(run: Run, reports: list[Report], stem: str) -> None:
-    st.markdown(f"**{NAMES[run.config.flips].capitalize()}**, {reading(run, reports, epoch_of(stem))}")
+    name = run.role.arm[:1].upper() + run.role.arm[1:]
+    st.markdown(f"**{parts.as_text(name)}**, {reading(run, reports, epoch_of(stem))}")
     image = image_to_read(run)
     if image is None:
         st.caption("Its data set is no longer on this server, so there is no image to show it.")
@@ -67,7 +67,7 @@ def one_twin(run: Run, reports: list[Report], stem: str) -> None:
         st.caption(parts.as_text(str(error)))
         return
     show(training.gallery(pictures))
-    if st.button("Open in the explorer", icon=":material/open_in_new:", key=f"explore_{run.config.flips}"):
+    if st.button("Open in the explorer", icon=":material/open_in_new:", key=f"explore_{run.role.side}"):
         state.choose(model=model_id)
         frame.go_to("draw" if state.get().drawing is None else "attention")
 
@@ -118,7 +118,7 @@ def grown(model_id: str, dark: bool, image: np.ndarray) -> dict[str, np.ndarray]
 def downloads(twins: Twins) -> None:
     for run in twins.runs:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{NAMES[run.config.flips]}**")
+            st.markdown(f"**{parts.as_text(run.role.arm)}**")
             download("metrics.csv", partial(exports.as_csv, run), f"{run.id}.csv", "text/csv")
             download("TensorBoard", partial(exports.as_tensorboard, run), f"{run.id}-tensorboard.zip",
                      "application/zip")

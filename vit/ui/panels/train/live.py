@@ -8,12 +8,13 @@ import streamlit as st
 from vit import compare, runs
 from vit.charts import training
 from vit.charts.training import AXES, Line
-from vit.compare import NAMES
 from vit.datasets import DATASETS
 from vit.numbers import duration
 from vit.reports import Note, Report, Validation, of_kind
 from vit.runs import Run
 from vit.runs.queue import dispatcher
+from vit.studies.questions import brought_by, called
+from vit.ui import parts
 from vit.ui.panels.train import pair
 from vit.ui.panels.train.pair import Judged, Twins, attempt
 from vit.ui.show import show
@@ -78,9 +79,9 @@ def buttons(twins: Twins) -> None:
                   on_click=attempt, args=(runs.stop, *ids))
         st.button("Reset", icon=":material/replay:", key="train_reset",
                   help="Again from the same initial weights.",
-                  on_click=pair.start, args=(replace(twins.config, flips=False), twins.runs[0].preset))
+                  on_click=pair.start, args=(twins.arms, twins.runs[0].preset, twins.runs[0].role.topic))
         st.button("New seed", icon=":material/casino:", key="train_seed",
-                  help="Other initial weights, another order, other flips.", on_click=new_seed, args=(twins,))
+                  help="Other initial weights, another order of images.", on_click=new_seed, args=(twins,))
 
 
 def resume(run_id: str) -> None:
@@ -95,7 +96,8 @@ def one_epoch(twins: Twins) -> None:
 
 def new_seed(twins: Twins) -> None:
     seed = random.randrange(1, 10_000)
-    pair.start(replace(twins.config, flips=False, seed=seed), twins.runs[0].preset)
+    arms = {name: replace(config, seed=seed) for name, config in twins.arms.items()}
+    pair.start(arms, twins.runs[0].preset, twins.runs[0].role.topic)
     if "train_problem" not in st.session_state:
         st.session_state.knob_seed = seed
 
@@ -109,11 +111,12 @@ def headline(twins: Twins, judged: Judged | None) -> None:
         progress(twins)
         return
     gap = compare.measure_gap(judged.verdicts, judged.labels) if judged else None
+    question = twins.question
     big, words = st.columns([1, 3], gap="medium", vertical_alignment="center")
     with big:
-        show(training.gap_card(gap))
+        show(training.gap_card(gap, brought_by(question.first.name)))
     with words:
-        st.markdown(compare.lesson(gap, twins.config.dataset, training=twins.any_in("running")))
+        st.markdown(parts.as_text(question.lesson(gap, twins.config.dataset, training=twins.any_in("running"))))
         progress(twins)
 
 
@@ -121,7 +124,8 @@ def progress(twins: Twins) -> None:
     for run, reports in zip(twins.runs, twins.reports, strict=True):
         steps = run.config.steps
         pace = compare.pace(reports, steps)
-        show(training.progress(run.config.flips, in_words(run, reports, pace), pace.step / steps if pace else 0.0))
+        show(training.progress(run.role.arm, run.role.side, in_words(run, reports, pace),
+                               pace.step / steps if pace else 0.0))
 
 
 def in_words(run: Run, reports: list[Report], pace: compare.Pace | None) -> list[str]:
@@ -151,13 +155,16 @@ def curves(twins: Twins) -> None:
         persist_state="session", label_visibility="collapsed",
     )
     with legend:
-        show(training.legend())
-    lines = [Line(NAMES[run.config.flips], run.config.flips, reports)
-             for run, reports in zip(twins.runs, twins.reports, strict=True)]
-    for column, quantity in zip(st.columns(2), ("loss", "accuracy"), strict=True):
+        show(training.legend([run.role.arm for run in twins.runs]))
+    lines = [Line(run.role.arm, run.role.side, reports) for run, reports in zip(twins.runs, twins.reports, strict=True)]
+    *places, last = st.columns([5, 5, 4])
+    for column, quantity in zip(places, ("loss", "accuracy"), strict=True):
         with column:
             st.markdown(f"**{quantity.capitalize()}**")
             show(training.curves(lines, quantity, x, twins.config.model.classes), f"train_{quantity}")
+    with last:
+        st.markdown("**Learning rate**")
+        show(training.learning_rates(lines, x), "train_learning_rate")
 
 
 # Who pays
@@ -166,24 +173,31 @@ def curves(twins: Twins) -> None:
 def per_class(twins: Twins, judged: Judged | None) -> None:
     dataset = DATASETS[twins.config.dataset]
     kind = dataset.thing if dataset.thing != "image" else "class"
-    st.markdown(f"**Who pays?** Accuracy per {kind}, and below it the change that flips bring")
+    names = twins.question.names
+    st.markdown(f"**Who pays?** Accuracy per {kind}, and below it the change {parts.as_text(brought_by(names[1]))}")
     if judged:
-        show(training.class_bars(judged.verdicts, dataset.classes), "train_classes")
+        show(training.class_bars(judged.verdicts, dataset.classes, names), "train_classes")
     else:
         st.caption("Waiting for the first validation of both twins.")
 
 
 def mixed_up(twins: Twins, judged: Judged) -> None:
-    """The confusion that grows, and images that only the twin with flips gets wrong."""
-    mixups = compare.grown_mixups(judged.verdicts)
-    chosen = compare.misread(judged.verdicts, judged.labels, mixups)
+    """The confusion that is larger in the twin that is behind, and images that only that one gets wrong."""
+    first, second = judged.verdicts
+    behind = int(second.accuracy <= first.accuracy)
+    verdicts = (first, second) if behind else (second, first)
+    mixups = compare.grown_mixups(verdicts)
+    chosen = compare.misread(verdicts, judged.labels, mixups)
     if not mixups or not chosen:
         return
-    names = DATASETS[twins.config.dataset].classes
-    st.markdown("**What flips mix up:** " + ", ".join(
-        f"{names[mixup.one]} with {names[mixup.other]} ({mixup.plain} → {mixup.flips} times)" for mixup in mixups
-    ) + ". Beside each image stands its mirror image: the twin with flips was told that both are the same.")
-    show(training.misread(judged.images, judged.labels, chosen, judged.verdicts, names))
+    names, run = DATASETS[twins.config.dataset].classes, twins.runs[behind]
+    listed = ", ".join(f"{names[mixup.one]} with {names[mixup.other]} ({mixup.first} → {mixup.second} times)"
+                       for mixup in mixups)
+    flips = run.config.mirrors and not twins.runs[1 - behind].config.mirrors
+    told = f" Beside each image stands its mirror image: {called(run.role.arm)} was told that both are the same."
+    st.markdown(f"**What {parts.as_text(called(run.role.arm))} mixes up more:** {listed}."
+                + (parts.as_text(told) if flips else ""))
+    show(training.misread(judged.images, judged.labels, chosen, verdicts, names, behind, mirrored=flips))
 
 
 # What they learn from
@@ -202,7 +216,18 @@ def batch(twins: Twins) -> None:
         st.caption(f"Step {found.step:,}.")
         return
     shown, of = len(found.images), run.config.batch_size
-    st.caption(
-        f"Step {found.step:,}, {NAMES[run.config.flips]}:{f' {shown} of {of} images,' if shown < of else ''} orange "
-        f"frames mark the {found.mirrored.sum()} mirrored ones. The other twin gets the same images as they are."
-    )
+    words = [f"{shown} of {of} images"] if shown < of else []
+    if run.config.mirrors:
+        words.append(f"orange frames mark the {found.mirrored.sum()} mirrored ones")
+    st.caption(parts.as_text(f"Step {found.step:,}, {run.role.arm}: {', '.join(words) or 'all images'}. "
+                             + what_the_other_sees(*twins.runs)))
+
+
+def what_the_other_sees(first: Run, second: Run) -> str:
+    ours, theirs = first.config, second.config
+    if (ours.batch_size, ours.images_per_epoch, ours.seed) != (theirs.batch_size, theirs.images_per_epoch, theirs.seed):
+        return "The other twin gets other batches."
+    same = (ours.flips, ours.augmentation) == (theirs.flips, theirs.augmentation)
+    as_they_are = not ours.mirrors and ours.augmentation == "none"
+    how = "" if same else " as they are" if as_they_are else ", changed in its own way"
+    return f"The other twin gets the same images{how}."

@@ -13,15 +13,17 @@ from vit.compare import Verdicts
 from vit.config import TrainConfig
 from vit.datasets import DATASETS
 from vit.reports import Report
-from vit.runs import Run
+from vit.runs import Arms, Run, series
 from vit.runs.queue import dispatcher
+from vit.studies import questions
+from vit.studies.questions import Question
 
 MOVING = (*runs.ACTIVE, "paused")  # what a worker may change at any moment: one that pauses still listens
 
 
 @dataclass(frozen=True)
 class Twins:
-    """Two runs that differ in flipping alone; or a single one, from the command line."""
+    """Two runs that differ in one thing; or a single one, from the command line."""
 
     pair: str
     runs: list[Run]
@@ -33,7 +35,16 @@ class Twins:
 
     @property
     def complete(self) -> bool:
-        return [run.config.flips for run in self.runs] == [False, True]
+        return [run.role.side for run in self.runs] == [0, 1]
+
+    @property
+    def question(self) -> Question:
+        """What both were made for; only of complete twins."""
+        return questions.told_by(self.runs[0].role.topic, [run.role.arm for run in self.runs])
+
+    @property
+    def arms(self) -> dict[str, TrainConfig]:
+        return {run.role.arm: run.config for run in self.runs}
 
     @property
     def moving(self) -> bool:
@@ -91,11 +102,11 @@ def fault() -> str:
     return found.problem
 
 
-def start(config: TrainConfig, preset: str) -> None:
+def start(arms: Arms, preset: str, topic: str) -> None:
     """New twins for this visitor; their own last ones stop if they still train, those of others go on."""
     twins: list[Run] = []
     try:
-        pair_id = runs.create_twins(config, preset)
+        pair_id = runs.create_pair(arms, preset, topic)
         twins = runs.pair(pair_id)
         dispatcher().start(*(run.id for run in twins))
     except (runs.RunError, OSError) as error:
@@ -106,6 +117,7 @@ def start(config: TrainConfig, preset: str) -> None:
         return
     before = st.session_state.get("train_started")
     attempt(runs.stop, *(run.id for run in (runs.pair(before) if before else []) if run.state in MOVING))
+    attempt(series.stop, *([before] if before else []))
     st.session_state.train_pair = st.session_state.train_started = pair_id
 
 

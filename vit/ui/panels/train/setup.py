@@ -1,8 +1,8 @@
-"""What to train: presets first, and every knob for those who want them."""
+"""What to train: a question and a budget first, and every knob for those who want them."""
 
 from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
@@ -15,12 +15,15 @@ from vit.config import (
     TrainConfig,
     ViTConfig,
 )
-from vit.datasets import DATASETS, VALIDATION_IMAGES
+from vit.datasets import DATASETS
 from vit.numbers import duration
+from vit.runs import Arms, estimates
+from vit.studies import questions
+from vit.studies.questions import OWN, QUESTIONS, Question
+from vit.ui import estimates as here
 from vit.ui import parts
 
-if TYPE_CHECKING:
-    from vit.speed import Speed
+Start = Callable[[Arms, str, str], None]
 
 PRESETS = {"quick": "Quick", "tiny": "Tiny", "article": "Article"}
 INTRODUCTIONS = {
@@ -40,7 +43,7 @@ EFFECTS = {
     "weight_decay": "pulls weights towards 0 at each step",
     "initialisation": "where the weights start",
     "stop_patience": "ends the run after so many epochs without a better validation loss",
-    "seed": "other initial weights, another order, other flips",
+    "seed": "other initial weights, another order of the images",
     "compile": "torch.compile: a slow start, then faster steps",
     "patch_size": "smaller patches are more tokens, and much more work",
     "width": "how long a token's vector is",
@@ -56,27 +59,93 @@ INITIALISATION_NAMES = {
 }
 
 
-def choose(start: Callable[[TrainConfig, str], None], can_start: bool) -> None:
-    """Preset, knobs, and the button that starts twins with them."""
+NUMBER, CHOICE = st.number_input, st.selectbox
+KNOBS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "dataset": (CHOICE, {"options": list(DATASETS), "format_func": lambda name: DATASETS[name].title}),
+    "train_images": (NUMBER, {"min_value": 10, "step": 1000, "value": None, "placeholder": "all"}),
+    "epochs": (NUMBER, {"min_value": 1, "step": 1}),
+    "batch_size": (NUMBER, {"min_value": 1, "step": 8}),
+    "stop_patience": (NUMBER, {"min_value": 1, "step": 1, "value": None, "placeholder": "never"}),
+    "seed": (NUMBER, {"min_value": 0, "step": 1}),
+    "optimizer": (CHOICE, {"options": OPTIMIZERS}),
+    "learning_rate": (NUMBER, {"format": "%.6f", "step": 1e-5}),
+    "schedule": (CHOICE, {"options": SCHEDULES}),
+    "warmup_steps": (NUMBER, {"min_value": 0, "step": 50}),
+    "weight_decay": (NUMBER, {"min_value": 0.0, "format": "%.3f", "step": 0.01}),
+    "initialisation": (CHOICE, {"options": INITIALISATIONS, "format_func": INITIALISATION_NAMES.get}),
+    "patch_size": (CHOICE, {}),  # whose options depend on the images
+    "width": (NUMBER, {"min_value": 1, "step": 8}),
+    "depth": (NUMBER, {"min_value": 1, "step": 1}),
+    "heads": (NUMBER, {"min_value": 1, "step": 1}),
+    "mlp_ratio": (NUMBER, {"min_value": 0.5, "step": 0.5}),
+    "dropout": (NUMBER, {"min_value": 0.0, "max_value": 0.9, "step": 0.05}),
+    "compile": (st.toggle, {}),
+}
+OF_MODEL = ("patch_size", "width", "depth", "heads", "mlp_ratio", "dropout")
+MAY_DIFFER = [name for name in KNOBS if name not in ("dataset", "seed", "epochs", "stop_patience")]
+
+
+def choose(start: Start, can_start: bool) -> None:
+    """Question, budget, knobs, and the button that starts twins with them."""
     if "train_preset" not in st.session_state:
         st.session_state.train_preset = "quick"
         fill_knobs()
     row = st.container(horizontal=True, vertical_alignment="center")
+    asked = row.selectbox(
+        "What do you ask?", [*QUESTIONS, OWN], key="train_question", persist_state="session", width=340,
+        format_func=title_of, label_visibility="collapsed",
+    )
     preset = row.segmented_control(
         "What do you train?", list(PRESETS), format_func=lambda name: PRESETS[name], key="train_preset", required=True,
         on_change=fill_knobs, persist_state="session", label_visibility="collapsed",
     ) or "quick"
-    config = None
-    with st.expander("All knobs"):
-        try:
+    differs = st.empty()
+    arms: Arms | None = None
+    try:
+        with st.expander("All knobs"):
             config = knobs()
-        except ValueError as error:
-            st.error(parts.as_text(str(error)))
-    row.button("Start both twins", type="primary", icon=":material/play_arrow:", key="train_start",
-               disabled=config is None or not can_start, on_click=start, args=(config, preset))
-    if config:
+        question = QUESTIONS.get(asked) or own_question(config)
+        arms = question.arms(config)
+        differs.markdown(parts.as_text(question.differs))
         say_what_changes(config, TRAINING_PRESETS[preset])
-        st.caption(f"{INTRODUCTIONS[preset]} {estimate(config)}")
+        st.caption(f"{INTRODUCTIONS[preset]} {estimate(arms)}")
+    except ValueError as error:
+        st.error(parts.as_text(str(error)))
+    row.button("Start both twins", type="primary", icon=":material/play_arrow:", key="train_start",
+               disabled=arms is None or not can_start, on_click=start, args=(arms, preset, asked))
+
+
+def title_of(question_id: str) -> str:
+    return QUESTIONS[question_id].title if question_id in QUESTIONS else questions.OWN_TITLE
+
+
+def own_question(config: TrainConfig) -> Question:
+    """Any knob, and what it is in the second twin."""
+    which, what = st.columns(2)
+    name = which.selectbox(
+        "The twins differ in", MAY_DIFFER, index=MAY_DIFFER.index("learning_rate"), key="train_own_knob",
+        persist_state="session", format_func=lambda name: name.replace("_", " "),
+    )
+    first = getattr(config.model if name in OF_MODEL else config, name)
+    widget, options = KNOBS[name]
+    if name == "patch_size":
+        options = {"options": patch_sizes(config.dataset)}
+    key = f"train_own_{name}"
+    if key not in st.session_state:
+        st.session_state[key] = another(first, options)
+    with what:
+        second = widget(f"{name.replace('_', ' ')} of the second twin", key=key, persist_state="session", **options)
+    return questions.own(name, first, second, name in OF_MODEL)
+
+
+def another(value: Any, options: dict[str, Any]) -> Any:
+    """A value that is not this one, for a start: the next choice, the other side, twice as much."""
+    if isinstance(value, bool):
+        return not value
+    if "options" in options:
+        choices = list(options["options"])
+        return choices[(choices.index(value) + 1) % len(choices)]
+    return 2 * value if value else options["step"]
 
 
 def fill_knobs() -> None:
@@ -88,50 +157,35 @@ def fill_knobs() -> None:
 
 
 def knobs() -> TrainConfig:
+    """All settings, as the visitor has turned them. Raises ValueError with a sentence if they make no sense."""
     learning, model, judging = st.columns(3, gap="medium")
     with learning:
-        dataset = knob(st.selectbox, "dataset", options=list(DATASETS), format_func=lambda name: DATASETS[name].title)
-        train_images = knob(st.number_input, "train_images", min_value=10, step=1000, value=None, placeholder="all")
-        epochs = knob(st.number_input, "epochs", min_value=1, step=1)
-        batch_size = knob(st.number_input, "batch_size", min_value=1, step=8)
-        stop_patience = knob(st.number_input, "stop_patience", min_value=1, step=1, value=None, placeholder="never")
-        seed = knob(st.number_input, "seed", min_value=0, step=1)
+        chosen = {name: knob(name) for name in
+                  ("dataset", "train_images", "epochs", "batch_size", "stop_patience", "seed")}
     with judging:
-        optimizer = knob(st.selectbox, "optimizer", options=OPTIMIZERS)
-        rate = knob(st.number_input, "learning_rate", format="%.6f", step=1e-5)
-        schedule = knob(st.selectbox, "schedule", options=SCHEDULES)
-        warmup = knob(st.number_input, "warmup_steps", min_value=0, step=50)
-        decay = knob(st.number_input, "weight_decay", min_value=0.0, format="%.3f", step=0.01)
-        initialisation = knob(st.selectbox, "initialisation", options=INITIALISATIONS,
-                              format_func=INITIALISATION_NAMES.get)
-    image_size, channels = DATASETS[dataset].image_size, DATASETS[dataset].channels
-    fitting = [side for side in range(2, image_size // 2 + 1) if image_size % side == 0]
+        chosen |= {name: knob(name) for name in
+                   ("optimizer", "learning_rate", "schedule", "warmup_steps", "weight_decay", "initialisation")}
+    dataset = DATASETS[chosen["dataset"]]
+    fitting = patch_sizes(chosen["dataset"])
     st.session_state.knob_patch_size = min(fitting, key=lambda side: abs(side - st.session_state.knob_patch_size))
     with model:
-        shape = ViTConfig(
-            image_size=image_size, channels=channels,
-            patch_size=knob(st.selectbox, "patch_size", options=fitting),
-            width=knob(st.number_input, "width", min_value=1, step=8),
-            depth=knob(st.number_input, "depth", min_value=1, step=1),
-            heads=knob(st.number_input, "heads", min_value=1, step=1),
-            mlp_ratio=knob(st.number_input, "mlp_ratio", min_value=0.5, step=0.5),
-            dropout=knob(st.number_input, "dropout", min_value=0.0, max_value=0.9, step=0.05),
-        )
-        compiled = knob(st.toggle, "compile")
-    chosen = replace(
-        TRAINING_PRESETS[st.session_state.train_preset], model=shape, dataset=dataset,
-        train_images=train_images, epochs=epochs, batch_size=batch_size, stop_patience=stop_patience,
-        seed=seed, optimizer=optimizer, learning_rate=rate, schedule=schedule, warmup_steps=warmup,
-        weight_decay=decay, initialisation=initialisation, compile=compiled,
-    )
-    if data.needs_download(dataset):
-        st.caption(f"{DATASETS[dataset].title} is downloaded when you start.")
-    return chosen
+        shape = {name: knob(name, **({"options": fitting} if name == "patch_size" else {})) for name in OF_MODEL}
+        chosen["compile"] = knob("compile")
+    if data.needs_download(chosen["dataset"]):
+        st.caption(f"{dataset.title} is downloaded when you start.")
+    return replace(TRAINING_PRESETS[st.session_state.train_preset], **chosen,
+                   model=ViTConfig(image_size=dataset.image_size, channels=dataset.channels, **shape))
 
 
-def knob(widget: Callable[..., Any], name: str, **options: Any) -> Any:
+def patch_sizes(dataset: str) -> list[int]:
+    size = DATASETS[dataset].image_size
+    return [side for side in range(2, size // 2 + 1) if size % side == 0]
+
+
+def knob(name: str, **more: Any) -> Any:
+    widget, options = KNOBS[name]
     return widget(name.replace("_", " "), key=f"knob_{name}", help=f"{EFFECTS[name].capitalize()}.",
-                  persist_state="session", **options)
+                  persist_state="session", **options, **more)
 
 
 def say_what_changes(config: TrainConfig, preset: TrainConfig) -> None:
@@ -142,31 +196,16 @@ def say_what_changes(config: TrainConfig, preset: TrainConfig) -> None:
         st.markdown("You change:\n" + "\n".join(turned))
 
 
-def estimate(config: TrainConfig) -> str:
-    from vit.speed import MOST_IMAGES  # a step with more would have no other speed
-
-    images = config.images_per_epoch
-    what = f"{config.model.parameters:,} weights, {config.epochs} epochs of {images:,} images"
-    speed = speed_of(TrainConfig(
-        model=replace(config.model, depth=1), dataset=config.dataset, optimizer=config.optimizer,
-        clip_norm=config.clip_norm, batch_size=min(config.batch_size, MOST_IMAGES),
-    ))
-    if speed is None:
+def estimate(arms: Arms) -> str:
+    """How much there is to do, and how long both twins take."""
+    config = next(iter(arms.values()))
+    what = (f"{config.model.parameters:,} weights, {config.epochs} epochs of "
+            f"{config.images_per_epoch:,} images")
+    each = [here.seconds(one) for one in arms.values()]
+    per_second = here.images_per_second(config)
+    if None in each or per_second is None:
         return f"{what}: too large to try how long that takes."
-    per_second = speed.images_per_second(config.model.depth, config.batch_size)
     at_most = "at most " if config.stop_patience else ""
-    # Judging takes a third of the work per image, and all validation images are judged after each epoch.
-    glances = images / config.batch_size / config.validate_every * config.validation_images
-    work = config.epochs * (images + (glances + VALIDATION_IMAGES) / 3)
-    return (
-        f"{what}: {at_most}about **{duration(work / per_second)}** on this machine if each twin has a core to itself; "
-        f"it then learns {per_second:,.0f} images a second."
-    )
-
-
-@st.cache_data(max_entries=64, ttl=600, show_spinner="Measuring how fast this machine is …")
-def speed_of(config: TrainConfig) -> "Speed | None":
-    """Once for each shape: of the depth and the batch size no more than is tried is in `config`."""
-    from vit import speed
-
-    return speed.measure(config)
+    took = duration(estimates.together([one for one in each if one is not None]))
+    return (f"{what}: {at_most}about **{took}** on this machine, if nobody else trains; "
+            f"each twin learns {per_second:,.0f} images a second.")

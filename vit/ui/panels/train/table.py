@@ -12,7 +12,6 @@ import streamlit as st
 from vit import compare, runs
 from vit.charts import training
 from vit.charts.training import Line
-from vit.compare import NAMES
 from vit.runs import Run
 from vit.ui import parts
 from vit.ui.panels.train import pair
@@ -67,8 +66,8 @@ def table() -> None:
     chosen = st.dataframe(
         [row(entry, older.get(entry.name)) for entry in listed], hide_index=True, on_select="rerun",
         selection_mode="multi-row", key=key,
-        column_config={NAMES[False]: percent, NAMES[True]: percent,
-                       "what changed": st.column_config.TextColumn(width="large")},
+        column_config={"first": percent, "second": percent,
+                       "what changed": st.column_config.TextColumn(width="medium")},
     ).selection.rows
     actions([listed[i] for i in chosen if i < len(listed)])
     ask_before_deleting(entries)
@@ -80,25 +79,35 @@ def all_entries() -> list[Entry]:
     pairs: dict[str, list[Run]] = {}
     for run in found:
         pairs.setdefault(run.pair, []).append(run)
-    readable = [Entry(name, sorted(twins, key=lambda run: run.config.flips)) for name, twins in pairs.items()]
+    readable = [Entry(name, sorted(twins, key=lambda run: run.role.side)) for name, twins in pairs.items()]
     return readable + [Entry(name, fault=sentence) for name, sentence in unreadable]
 
 
 def row(entry: Entry, before: Entry | None) -> dict[str, Any]:
-    accuracy: dict[bool, float | None] = {False: None, True: None}
+    accuracy: dict[int, float] = {}
     for run in entry.runs:
         if verdict := runs.last_verdict(run.folder):
-            accuracy[run.config.flips] = 100 * verdict.accuracy
+            accuracy[run.role.side] = 100 * verdict.accuracy
     first = entry.runs[0] if entry.runs else None
-    changed = compare.what_changed(first.config, before.runs[0].config) if first and before else "the first"
     return {
         "started": entry.started,
         "run": (first.preset or "own") if first else entry.name,
-        "what changed": changed if first else entry.fault,
-        NAMES[False]: accuracy[False], NAMES[True]: accuracy[True],
+        "twins": " / ".join(run.role.arm for run in entry.runs),
+        "first": accuracy.get(0), "second": accuracy.get(1),
+        "what changed": changed_since(before, entry) if first else entry.fault,
         "state": ", ".join(dict.fromkeys(map(state_in_words, entry.runs))) or "cannot be read",
         "MB": round(entry.size / 1e6, 1),
     }
+
+
+def changed_since(before: Entry | None, entry: Entry) -> str:
+    if before is None:
+        return "the first"
+    found = compare.changes(entry.runs[0].config, before.runs[0].config)
+    arms = [[run.role.arm for run in one.runs] for one in (before, entry)]
+    if not found and arms[0] != arms[1]:
+        return "another question"
+    return compare.what_changed(entry.runs[0].config, before.runs[0].config)
 
 
 def actions(chosen: list[Entry]) -> None:
@@ -122,10 +131,10 @@ def many(count: int) -> str:
 
 
 def compare_two(newer: Entry, older: Entry) -> None:
-    changed = compare.what_changed(newer.runs[0].config, older.runs[0].config)
+    changed = changed_since(older, newer)
     st.markdown(f"**From the older run (faded) to the newer:** {parts.as_text(changed)}.")
     lines = [
-        Line(f"{age}, {NAMES[run.config.flips]}", run.config.flips, runs.feed(run.folder).read(), faded=age == "older")
+        Line(f"{age}, {run.role.arm}", run.role.side, runs.feed(run.folder).read(), faded=age == "older")
         for age, entry in (("newer", newer), ("older", older)) for run in entry.runs
     ]
     x = st.session_state.get("train_x") or "step"
