@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from benchmarks.report import describe, logits_of
-from vit import checkpoints, data
+from vit import checkpoints, data, shipped
 from vit.explain import softmax
 from vit.measures import best_temperature, expected_calibration_error
 
@@ -12,7 +12,7 @@ from vit.measures import best_temperature, expected_calibration_error
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("checkpoints", nargs="*", help="names or paths; without any, all in assets/")
-    paths = parser.parse_args().checkpoints or sorted(checkpoints.ASSETS.glob("**/*.safetensors"))
+    paths = parser.parse_args().checkpoints or sorted(shipped.ASSETS.glob("**/*.safetensors"))
     for path in paths:
         print(f"\n{Path(path).stem}\n")
         report(checkpoints.load(path))

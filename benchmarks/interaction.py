@@ -50,7 +50,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=20)
     repeats = parser.parse_args().repeats
     print("server, per stroke (ink, forward, trace, page):")
-    for name in ("draw", "patches", "embedding", "attention", "layers", "logits"):
+    for name in ("draw", "machine", "patches", "embedding", "attention", "layers", "logits"):
         report(name, server_times(name, repeats))
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=QUIET)

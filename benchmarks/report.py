@@ -1,11 +1,10 @@
 """How well a model reads digits: accuracy and its interval, digit by digit, and what it takes for what."""
 
-import math
-
 import numpy as np
 import torch
 
 from vit import data
+from vit.calibration import wilson
 from vit.explain import softmax
 from vit.measures import confusion, expected_calibration_error
 from vit.model import VisionTransformer
@@ -16,14 +15,6 @@ def logits_of(model: VisionTransformer, images: np.ndarray) -> np.ndarray:
     """(n, H, W) uint8 to (n, classes), float64."""
     chunks = (images[start : start + 100] for start in range(0, len(images), 100))
     return np.concatenate([model(data.normalise(chunk)).double().numpy() for chunk in chunks])
-
-
-def wilson(right: int, total: int) -> tuple[float, float]:
-    """The 95 % interval for a share, by Wilson's score; it holds for shares near 1 too."""
-    z = 1.959964
-    middle = (right + z * z / 2) / (total + z * z)
-    reach = z / (total + z * z) * math.sqrt(right * (total - right) / total + z * z / 4)
-    return max(0.0, middle - reach), min(1.0, middle + reach)
 
 
 def describe(labels: np.ndarray, logits: np.ndarray) -> str:

@@ -8,7 +8,7 @@ from playwright.sync_api import sync_playwright
 from tests.support.visitor import QUIET, find_chromium, serve, settle
 
 DRAWING = "pFfVEYeFYVGQSI2PJoPKYRMAVNgdOomPIsPoyQJ9QZMQZTQRaPpnP3yNq6NCALiHJyKJCLHSKFqGEK9Di5.FfSK1QQvK"  # a 5
-PAGES = ("", "patches", "embedding", "attention", "layers", "logits", "what_if", "train")
+PAGES = ("", "machine", "patches", "embedding", "attention", "layers", "logits", "what_if", "train", "claims")
 
 
 def main():

@@ -28,3 +28,4 @@ else:
 parts.try_this("choose Fashion-MNIST under *All knobs*. A mirrored shoe is still a shoe: what of the gap? Then "
                "CIFAR-10, with 5,000 train images and 20 epochs: who is ahead now?")
 table()
+frame.end("train")

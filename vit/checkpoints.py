@@ -15,12 +15,12 @@ from vit.config import ViTConfig
 from vit.details import Details
 from vit.files import whole_or_not
 from vit.model import VisionTransformer
+from vit.shipped import SHIPPED as SHIPPED
 from vit.variants import NOT_OPENED, SmallCNN, build
 
-ASSETS = Path(__file__).parent.parent / "assets"
+PROJECT = Path(__file__).parent.parent
 MOST_OWN = 30  # models of a host that the sidebar has room for
 DETAILS = "story"  # what files call it
-SHIPPED = {"explorer": ASSETS / "explorer" / "explorer.safetensors"}
 
 
 class BadCheckpoint(ValueError):
@@ -84,7 +84,7 @@ def config_of(name_or_path: str | Path) -> ViTConfig:
 
 def models_folder() -> Path:
     """Where a host puts models that are neither shipped nor trained here."""
-    return Path(os.environ.get("PATCHWISE_MODELS") or ASSETS.parent / "models")
+    return Path(os.environ.get("PATCHWISE_MODELS") or PROJECT / "models")
 
 
 def own_models() -> dict[str, Path]:

@@ -20,7 +20,7 @@ def plain(value: float, decimals: int = 2) -> str:
 
 def number(value: float) -> str:
     """Three digits that matter."""
-    value = float(value)
+    value = float(value) + 0.0  # no −0
     text = f"{value:.0f}" if abs(value) >= 1000 or value.is_integer() else f"{value:#.3g}".rstrip(".")
     if "e" in text:
         text = f"{value:.1e}"
@@ -99,9 +99,9 @@ def latex_size(value: float) -> str:
     return rf"{mantissa} \cdot 10^{{{power.replace(MINUS, '-')}}}" if power else mantissa
 
 
-def row_vector(values: Sequence[float], most: int = 16, per_line: int = 4) -> str:
-    """A vector in short lines, with dots where it is longer than can be shown."""
-    shown = [fixed(value, 2) for value in values[:most]]
-    lines = [" & ".join(shown[i : i + per_line]) for i in range(0, len(shown), per_line)]
-    dots = r" \\ \dots" if len(values) > most else ""
-    return r"\begin{bmatrix}" + r" \\ ".join(lines) + dots + r"\end{bmatrix}"
+def row_vector(values: Sequence[float], most: int = 4) -> str:
+    """A vector as one row, with dots in place of its middle where it is longer than can be shown."""
+    shown = [fixed(value, 2) for value in values]
+    if len(shown) > most:
+        shown = [*shown[: most - 1], r"\dots", shown[-1]]
+    return r"\left[" + r",\; ".join(shown) + r"\right]"

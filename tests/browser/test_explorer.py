@@ -13,9 +13,10 @@ from playwright.sync_api import expect
 from tests.support.visitor import serve
 from vit import checkpoints, drawing
 from vit.interventions import HeadsOff, MaskPatches, PositionsOff
+from vit.numbers import plain
 from vit.trace import trace_image
 
-PATH = ("Draw", "Patches", "Embedding", "Attention", "Layers", "Logits")
+PATH = ("Draw", "Machine", "Patches", "Embedding", "Attention", "Layers", "Logits")
 
 
 @pytest.fixture(scope="module")
@@ -253,7 +254,7 @@ def test_next_walks_through_all_pages_without_a_scroll_bar_to_the_side(new_page,
 def test_the_arrow_keys_walk_too(page, app_url):
     open_with_a_seven(page, app_url)
     page.keyboard.press("ArrowRight")
-    expect(page.get_by_role("heading", name="How does a picture become words?")).to_be_visible()
+    expect(page.get_by_role("heading", name="What happens inside, all at once?")).to_be_visible()
     settled(page)
     page.keyboard.press("ArrowLeft")
     expect(page.get_by_role("heading", name="What does the model see?")).to_be_visible()
@@ -273,10 +274,8 @@ def test_clicking_a_patch_shows_its_numbers(page, app_url, model):
     expect(page.get_by_role("heading", name="Patch 18: row 3, column 4")).to_be_visible()
     settled(page)
     trace = trace_image(model, drawing.from_code("s0").image())
-    formula = page.locator(".katex-mathml annotation", has_text="x_p^{18} =").text_content()
-    vector = formula.split("x_p^{18} =")[1].split(r"\end{bmatrix}")[0]
-    shown = [float(number) for number in re.findall(r"-?\d+\.\d+", vector)]
-    assert shown == pytest.approx(np.round(trace.patches[17], 2).tolist(), abs=1e-6)
+    shown = page.locator(".st-key-patch_row .words span").all_text_contents()
+    assert shown == [plain(value) for value in trace.patches[17]]
 
 
 def test_clicking_a_map_chooses_its_layer_and_head_everywhere(page, app_url, model):
@@ -324,6 +323,19 @@ def test_hidden_patches_and_silent_heads_change_the_answer_as_in_the_model(page,
     expect(page.get_by_role("heading", name="What does each block add?")).to_be_visible()
     page.get_by_role("link", name="What if").click()
     expect(page.get_by_text(changed)).to_be_visible()
+
+
+def test_on_a_phone_the_changed_answer_stands_where_one_clicks(new_page, app_url, model):
+    page = new_page(width=390)
+    page.goto(f"{app_url}/what_if?d=s0")
+    click_cell(page, "where CLS looks; click a head to switch it off", 4, 7, 10, 16)
+    trace = trace_image(model, drawing.from_code("s0").image(), HeadsOff({4: (7,)}))
+    now = page.locator(".pw-change-now")
+    expect(now).to_have_text(f"now {trace.prediction} {trace.probabilities.max():.1%}")
+    expect(now).to_be_in_viewport()
+    expect(page.get_by_alt_text("where CLS looks; click a head to switch it off")).to_be_in_viewport()
+    tip = page.locator(".st-key-missing_heads .tip")
+    expect(tip).to_have_text("layer 5, head 8 · off: click to switch on")  # at once, without moving the pointer
 
 
 def test_a_shared_link_opens_the_same_view_in_another_browser(page, new_page, app_url):

@@ -75,7 +75,7 @@ def test_start_watch_switch_pages_stop_and_open_in_the_explorer(page, app_url):
     expect(page.get_by_text("stopped · reads")).to_have_count(2)
 
     page.get_by_role("button", name="Open in the explorer").first.click()
-    expect(page.get_by_test_id("stSidebar")).to_contain_text(re.compile("read by the model your run .*plain"))
+    expect(page.get_by_test_id("stSidebar")).to_contain_text(re.compile("read by the model run .*plain"))
 
 
 def test_the_page_shows_what_is_after_each_pause_and_each_resume(page, app_url):

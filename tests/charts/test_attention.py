@@ -37,7 +37,7 @@ def test_there_is_a_map_for_every_head_of_every_layer(trace):
     assert picture.alt == "where patch 3 looks, in every head of every layer"
     assert list(picture.row_names) == [str(layer) for layer in range(1, depth + 1)]
     row = trace.blocks[1].pattern[2, 3]
-    told = f"layer 2, head 3\n{row[0]:.0%} on CLS, at most {row[1:].max():.0%} on a patch"
+    told = f"layer 2, head 3\n{row[0]:.0%} on CLS\nhardest at patch {row[1:].argmax() + 1}: {row[1:].max():.0%}"
     assert picture.labels[heads + 2] == told
     assert picture.legend.high == "max"
 
@@ -62,7 +62,8 @@ def test_heads_that_are_off_are_grey_and_say_so(trace):
     _, heads = shape_of(trace)
     picture = attention.heads_to_switch(trace, off=[(0, 1), *((1, head) for head in range(heads))], blocks_off=[1])
     assert [picture.labels[cell] for cell in (0, 1, heads)] == [
-        "layer 1, head 1: click to switch off", "layer 1, head 2: off", "layer 2, head 1: off, with its whole block",
+        "layer 1, head 1 · on: click to switch off", "layer 1, head 2 · off: click to switch on",
+        "layer 2, head 1 · off with its whole block: switch that on above",
     ]
     assert tuple(middle_of(picture, 1)) == tuple(middle_of(picture, heads)) == colours.GONE
     assert tuple(middle_of(picture, 0)) != colours.GONE
@@ -93,11 +94,22 @@ def test_what_is_looked_at_glows_on_the_digit(trace):
     np.testing.assert_array_equal(middle_of(without_ink, int(row[1:].argmax())), colours.paint(1, colours.WARM, 0, 1))
 
 
-def test_ink_stays_visible_under_the_light(digit):
-    digit[:7, :7], digit[:7, 7:14] = 255, 0
-    picture = attention.over_digit(digit, np.ones(17), alt="light", caption="")
-    lit, dark = middle_of(picture, 0).astype(int), middle_of(picture, 1).astype(int)
-    assert np.abs(lit - dark).max() > 20
+def test_a_patch_has_one_colour_and_the_ink_is_an_outline():
+    image = np.zeros((28, 28), np.uint8)
+    image[3:11, 3:11] = 255
+    tints = np.random.default_rng(0).integers(60, 200, (16, 3), dtype=np.uint8)
+    pixels = attention.on_ink(image, tints)
+    side = len(pixels) // 4
+    white, grey = (pixels == 255).all(-1), (pixels == attention.AROUND).all(-1)
+    for patch in range(16):
+        row, column = divmod(patch, 4)
+        here = slice(row * side, (row + 1) * side), slice(column * side, (column + 1) * side)
+        rest = pixels[here][~(white | grey)[here]]
+        assert (rest == tints[patch]).all()
+    inside = slice(3 * attention.FINE, 11 * attention.FINE)
+    assert white[inside, inside].any()
+    assert white.sum() == white[inside, inside].sum()
+    assert attention.on_ink(np.zeros_like(image), tints)[white].max() != 255
 
 
 def test_losses_are_red_and_wins_are_blue(trace):
@@ -108,7 +120,7 @@ def test_losses_are_red_and_wins_are_blue(trace):
     assert red[0] > red[2]
     assert blue[2] > blue[0]
     assert picture.labels[0] == "patch 1: +10.00 points"
-    assert picture.labels[-1] == f"patch {count}: -30.00 points"
+    assert picture.labels[-1] == f"patch {count}: −30.00 points"
     assert (picture.legend.low, picture.legend.high) == pytest.approx((-0.3, 0.3))
 
 
@@ -120,6 +132,23 @@ def test_the_whole_pattern_has_a_cell_for_every_pair(trace):
     assert picture.chosen == [2 * T]
     assert picture.labels[2 * T] == f"patch 2 → CLS: {looks[2, 0]:.1%}"
     np.testing.assert_array_equal(picture.pixels, colours.paint(looks, colours.WARM, 0, looks.max()))
+    grid = round((T - 1) ** 0.5)
+    named = {place: name for place, name in enumerate(picture.row_names) if name}
+    assert named == {0: "CLS"} | {patch: str(patch) for patch in range(grid, T, grid)}
+    assert picture.column_names == picture.row_names
+
+
+def test_the_head_without_which_the_answer_loses_most_has_a_frame():
+    answers = np.full((2, 3, 4), 0.25)
+    answers[1, 2] = [0.1, 0.6, 0.2, 0.1]
+    answers[0, 1, 1] = 0.8
+    before = np.array([0.1, 0.7, 0.1, 0.1])
+    picture = attention.heads_that_matter(answers, before, chosen=[4], worst=0, dark=False)
+    assert (picture.rows, picture.columns, picture.dashed, picture.chosen) == (2, 3, [0], [4])
+    assert picture.labels[5] == "layer 2, head 3: without it 1 has 60.0%\n(−10.00 points)"
+    red, blue = picture.pixels[1, 2], picture.pixels[0, 1]
+    assert red[0] > red[2]
+    assert blue[2] > blue[0]
 
 
 def test_query_and_key_are_written_out_where_there_is_room(trace):

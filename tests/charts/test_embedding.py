@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from vit import explain, numbers
-from vit.charts import colours, embedding
+from vit.charts import colours, embedding, patches
 from vit.config import ViTConfig
 from vit.trace import trace_image
 
@@ -29,7 +29,7 @@ def test_the_products_of_patch_and_filter_sum_to_the_output(model, trace, weight
     config = model.config
     x, filter_, products = embedding.product(trace.patches[3], weights[5], config, 3, 5, dark=False)
     assert x.alt == "patch 4, as the model gets it"
-    assert filter_.alt == "filter 6: a row of E"
+    assert filter_.alt == "filter 6: a column of E"
     assert products.alt == "their products"
     for picture in (x, filter_, products):
         assert picture.rows == picture.columns == len(picture.pixels) == config.patch_size
@@ -64,7 +64,8 @@ def test_every_filter_has_a_cell_of_its_own(count):
     picture = embedding.all_filters(weights, channels=3, output=4, dark=False)
     assert list(picture.labels) == [f"filter {i + 1}" for i in range(count)]
     assert picture.rows * picture.columns >= count > (picture.rows - 1) * picture.columns
-    assert picture.pixels.shape == (picture.rows * 10, picture.columns * 10, 3)  # 8 pixels, and a gap on either side
+    tile = 8 * embedding.FINE + 2  # a gap on either side
+    assert picture.pixels.shape == (picture.rows * tile, picture.columns * tile, 3)
     assert list(picture.chosen) == [4]
     assert picture.legend.high == np.abs(weights.reshape(count, 3, 8, 8).mean(1)).max()
     assert "one scale for all" in picture.legend.caption
@@ -94,9 +95,30 @@ def test_every_position_map_names_the_patch_that_is_most_alike(model, trace):
 
 
 def test_z0_has_a_row_for_cls_and_every_patch(model, trace):
+    T, D = trace.tokens.shape
     picture = embedding.all_tokens(trace.tokens, model.config, token=6, dark=True)
-    assert (picture.rows, picture.columns) == (model.config.tokens, 1)
-    assert picture.pixels.shape == (model.config.tokens, model.config.width, 3)
-    assert picture.labels[0] == "CLS"
-    assert picture.labels[6] == "patch 6 · row 2, column 2"
-    assert list(picture.chosen) == [6]
+    assert (picture.rows, picture.columns) == (T, D)
+    assert picture.pixels.shape == (T, D, 3)
+    assert picture.labels[0] == f"CLS, number 1: {numbers.number(trace.tokens[0, 0])}"
+    assert picture.labels[6 * D + 3] == f"patch 6, number 4: {numbers.number(trace.tokens[6, 3])}"
+    assert (list(picture.chosen), picture.span) == ([6 * D], D)
+    assert (picture.row_names[0], picture.row_names[model.config.grid]) == ("CLS", str(model.config.grid))
+
+
+def test_of_a_very_large_z0_each_row_is_told_as_a_whole():
+    config = ViTConfig(patch_size=2, width=64)
+    tokens = np.random.default_rng(0).normal(size=(config.tokens, 64))
+    picture = embedding.all_tokens(tokens, config, token=9, dark=False)
+    assert (picture.columns, list(picture.chosen), picture.span) == (1, [9], 1)
+    assert picture.labels[9] == f"patch 9: from {numbers.number(tokens[9].min())} to {numbers.number(tokens[9].max())}"
+
+
+def test_the_kernel_stands_on_its_patch_and_nowhere_else(model, trace, weights):
+    config = model.config
+    picture = embedding.kernel_on(trace.image, weights[5], config, patch=6, dark=False)
+    tiles = patches.cut(picture.pixels, config.patch_size)
+    plain = patches.cut(patches.in_colour(trace.image), config.patch_size) // 2
+    kernel = embedding.matrix(embedding.patch_shape(weights[5], config.channels), dark=False)
+    np.testing.assert_array_equal(tiles[6], kernel)
+    np.testing.assert_array_equal(np.delete(tiles, 6, 0), np.delete(plain, 6, 0))
+    assert (list(picture.chosen), picture.alt) == ([6], "the kernel standing on patch 7")

@@ -114,10 +114,12 @@ def test_similarity_maps_begin_with_the_embedding(trace):
     maps = layers.similarity_maps(similarity, token=3, layer=0, dark=False)
     assert maps.picture.columns == 4 * 5 - 1
     assert maps.at(0) == (0, 0, 0)
-    assert maps.picture.labels[0] == f"after the embedding\npatch 3 and CLS: {similarity[0, 3, 0]:.2f}"
+    assert maps.picture.labels[0] == f"after the embedding\npatch 3 and CLS: {numbers.plain(similarity[0, 3, 0])}"
     last_patch = len(maps.picture.labels) - 1
     assert maps.at(last_patch) == (0, 3, 16)
-    assert maps.picture.labels[-1] == f"after block 3\npatch 3 and patch 16: {similarity[3, 3, 16]:.2f}"
+    assert maps.picture.labels[-1] == f"after block 3\npatch 3 and patch 16: {numbers.plain(similarity[3, 3, 16])}"
+    assert [name for name in maps.picture.column_names if name] == ["z₀", "1", "2", "3"]
+    assert maps.picture.column_names[2] == "z₀"
     assert maps.picture.alt == "cosine of patch 3 with every token at every depth"
     assert (maps.picture.legend.low, maps.picture.legend.high) == (-1, 1)
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from vit import explain, numbers
-from vit.charts import colours, logits
+from vit.charts import colours, logits, vectors
 from vit.config import ViTConfig
 from vit.numbers import Size, plain, with_sign
 from vit.trace import trace_image
@@ -62,7 +62,7 @@ def test_the_products_of_the_reading_reach_the_ends_of_their_scales(trace, model
     assert picture.legend.caption.endswith(numbers.number(np.abs(rows[2]).max()))
     for number, strongest in enumerate(np.abs(rows).argmax(1)):  # each row has its own scale
         end = colours.paint(np.sign(rows[number, strongest]), colours.signed(False), -1, 1)
-        np.testing.assert_array_equal(picture.pixels[number * logits.STRIPE, strongest], end)
+        np.testing.assert_array_equal(picture.pixels[number * vectors.STRIPE, strongest], end)
 
 
 def test_the_table_shows_all_logits_their_exponentials_and_their_sum(trace):

@@ -4,13 +4,14 @@ from pathlib import Path
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
 from vit import checkpoints, runs
 from vit.runs import queue
 from vit.ui import models
 
 APP = Path(__file__).parents[2] / "vit" / "ui" / "script.py"
-PATH = ("draw", "patches", "embedding", "attention", "layers", "logits")
+PATH = ("draw", "machine", "patches", "embedding", "attention", "layers", "logits")  # pages about one drawing
 
 
 @pytest.fixture(autouse=True)
@@ -51,8 +52,8 @@ def open_app():
         visitor = AppTest.from_file(APP, default_timeout=60)
         for name, value in parameters.items():
             visitor.query_params[name] = value
-        visitor.run()
-        return turn_to(visitor, page) if page != "draw" else visitor
+        visitor._page_hash = calc_hash(page if page != "draw" else "")  # as the browser asks for a page of a menu
+        return visitor.run()
 
     return open_page
 

@@ -45,7 +45,10 @@ def test_the_page_names_what_the_model_says(shipped, open_app):
     assert f"It reads a **{expected.prediction}**" in words(open_app(d=SEVEN))
 
 
-@pytest.mark.parametrize("panel", ["One pair", "Whole pattern", "All heads", "What counts", "Why √d_k", "GPT's mask"])
+@pytest.mark.parametrize("panel", [
+    "One pair", "q, k and v", "Heads to z′", "Whole pattern", "Heads that matter", "What counts", "All heads",
+    "Why √d_k", "GPT's mask",
+])
 @pytest.mark.parametrize("config", [SMALL, PRESETS["cifar"]])
 def test_every_panel_about_attention_opens(shipped, open_app, panel, config):
     shipped(config)
@@ -55,7 +58,8 @@ def test_every_panel_about_attention_opens(shipped, open_app, panel, config):
 
 
 @pytest.mark.parametrize(("page", "control", "panel"), [
-    *(("embedding", "closer", panel) for panel in ("Filters", "CLS and positions", "Position maps", "z₀")),
+    *(("embedding", "closer", panel)
+      for panel in ("Filters", "As a Conv2d", "CLS and positions", "Position maps", "z₀")),
     *(("layers", "closer_layers", panel)
       for panel in ("MLP", "LayerNorm", "All tokens", "Tokens alike", "Path of CLS")),
 ])
@@ -219,26 +223,6 @@ def test_the_address_tells_the_choices(shipped, open_app):
     assert visitor.query_params["layer"] == "2"
     assert visitor.query_params["token"] == "4"
     assert "head" not in visitor.query_params
-
-
-def tour_alone():
-    from vit.ui import state, tour
-
-    state.restore()
-    tour.start_button()
-    tour.show("draw", lambda page: None)
-
-
-def test_the_tour_notices_what_the_visitor_has_done():
-    visitor = AppTest.from_function(tour_alone).run()
-    visitor.button[0].click().run()
-    assert "Stop 1 of 10" in words(visitor)
-    assert "Done." not in words(visitor)
-    visitor.session_state.drawing = drawing.from_code(SEVEN)
-    visitor.run()
-    assert "Done." in words(visitor)
-    visitor.button(key="tour_leave").click().run()
-    assert "Stop 1" not in words(visitor)
 
 
 def test_the_page_does_not_tell_what_a_question_asks(shipped, open_app):

@@ -14,8 +14,8 @@ HOSTILE = [
     "run:../x/epoch-0001", "explorer/../x", "sidebar,tour,share,stepper,try,quiz,maths,unknown", ",,,",
     "patch1,patch1,head0.0", "mlp99999", "positions,causal,shuffle,scaling",
 ]  # fmt: skip
-PARAMETERS = ("d", "model", "layer", "head", "token", "off", "hide", "run", "unknown")
-PAGES = (*PATH, "what_if", "train")
+PARAMETERS = ("d", "model", "layer", "head", "token", "off", "hide", "run", "claim", "unknown")
+PAGES = (*PATH, "what_if", "train", "claims")
 
 
 @pytest.mark.parametrize("parameter", PARAMETERS)
@@ -33,7 +33,7 @@ def test_whatever_a_parameter_says_the_page_opens(shipped, open_app, parameter):
 def test_pages_open_with_several_wrong_values_at_once(shipped, open_app, page):
     shipped(SMALL)
     for model, layer in product(("run:x/y", "nothing"), ("99", "x")):
-        wrong = {"d": "broken", "head": "", "token": "50", "off": "?", "run": "../x", "hide": "?"}
+        wrong = {"d": "broken", "head": "", "token": "50", "off": "?", "run": "../x", "hide": "?", "claim": "../x"}
         visitor = open_app(page, model=model, layer=layer, **wrong)
         assert not visitor.exception
         assert visitor.title

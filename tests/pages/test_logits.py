@@ -13,11 +13,13 @@ def test_the_answer_is_looked_into_until_another_class_is_chosen(shipped, open_a
     trace = trace_image(shipped(SMALL), drawing.from_code(SEVEN).image())
     *_, second, best = np.argsort(trace.logits)
     page = open_app("logits", d=SEVEN)
-    assert headings(page) == [f"The logit of {best}", f"The probability of {best}", f"Why {best} and not {second}?"]
+    assert headings(page)[:3] == [f"The logit of {best}", f"The probability of {best}", f"Why {best} and not {second}?"]
     other = int(np.argsort(trace.logits)[0])
     page.button_group(key="class_widget").set_value(other).run()
     assert not page.exception
-    assert headings(page) == [f"The logit of {other}", f"The probability of {other}", f"Why {best} and not {other}?"]
+    assert headings(page)[:3] == [
+        f"The logit of {other}", f"The probability of {other}", f"Why {best} and not {other}?"
+    ]
 
 
 def test_another_drawing_is_looked_into_from_its_own_answer(shipped, open_app):

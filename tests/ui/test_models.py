@@ -81,3 +81,12 @@ def test_the_untrained_model_touches_no_global_seed():
     once, again = (models._load("untrained").model.head.weight for _ in range(2))
     assert torch.equal(once, again)
     assert torch.initial_seed() == 7
+
+
+@pytest.mark.parametrize(("model_id", "name"), [
+    ("run:20261118-014500-ab12-flips/epoch-0003", "run ab12 · flips · epoch 3"),
+    ("run:20261118-014500-ab12-s4-no-warm-up/epoch-0012", "run ab12-s4 · no-warm-up · epoch 12"),
+    ("run:mine/epoch-0001", "run mine · epoch 1"), ("explorer", "explorer · trained"),
+])  # fmt: skip
+def test_names_of_runs_are_short_and_tell_twins_apart(model_id, name):
+    assert models.name_of(model_id) == name

@@ -3,8 +3,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
+import streamlit
 from starlette.applications import Starlette
-from starlette.responses import PlainTextResponse
+from starlette.middleware import Middleware
+from starlette.middleware.gzip import GZipMiddleware
+from starlette.responses import FileResponse, PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient, WebSocketDenialResponse
 
@@ -70,4 +73,27 @@ def test_the_app_runs_the_script_behind_these_rules():
     from app import app
 
     assert Path(app.script_path) == server.SCRIPT
-    assert {rule.cls for rule in app._user_middleware} == {server.KnownHosts, server.NoFrames}
+    assert {rule.cls for rule in app._user_middleware} == {server.KnownHosts, server.NoFrames, server.OwnLook}
+
+
+async def streamlit_s_page(request):
+    return FileResponse(Path(streamlit.__file__).parent / "static" / "index.html")
+
+
+def test_streamlit_s_page_comes_with_our_look_even_to_a_browser_that_kept_it_without():
+    bare = TestClient(Starlette(routes=[Route("/", streamlit_s_page)]))
+    rules = [*server.middleware(), Middleware(GZipMiddleware)]
+    dressed = TestClient(Starlette(routes=[Route("/", streamlit_s_page)], middleware=rules), base_url="http://localhost")
+    kept = bare.get("/").headers["etag"]
+    answer = dressed.get("/", headers={"accept": "text/html,*/*", "if-none-match": kept})
+    assert answer.status_code == 200
+    assert int(answer.headers["content-length"]) == len(answer.content)
+    assert "etag" not in answer.headers
+    look, _, rest = answer.text.partition('<div id="root"></div>')
+    assert "--patchwise-accent: #00b4d8" in look
+    assert ".pw-answer {" in look
+    assert rest.strip().startswith("</body>")
+
+
+def test_what_is_no_page_is_left_as_it_is():
+    assert client().get("/", headers={"accept": "text/html"}).text == "page"

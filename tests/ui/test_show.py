@@ -40,7 +40,8 @@ def test_every_template_can_be_read(template):
 
 
 def test_what_a_template_shows_is_escaped():
-    values = {"picture": HOSTILE, "answer": HOSTILE, "confidence": HOSTILE, "sure": True}
+    told = {"answer": HOSTILE, "confidence": HOSTILE, "sure": True}
+    values = {"picture": HOSTILE, "before": told, "after": told}
     card = TemplatePicture("answer_card", values, alt=HOSTILE)
     assert "<img src=x" not in markup.render(card.template, alt=card.alt, **card.values)
 

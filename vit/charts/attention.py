@@ -5,19 +5,21 @@ from dataclasses import replace
 
 import numpy as np
 import plotly.graph_objects as go
+from PIL import Image
 
 from vit.charts import colours
 from vit.charts.mosaic import mosaic
 from vit.charts.patches import token_word
 from vit.charts.picture import Legend, PixelPicture, PlotlyPicture
 from vit.explain import AllHeads, attention_maps
-from vit.numbers import number, plain
+from vit.numbers import number, plain, with_sign
 from vit.trace import ForwardTrace
 
 LOSSES = colours.signed(dark=True)  # on a digit, which lies on near-black in both themes
 WHO_AT_WHOM = "who looks ↓  at whom →"
 WORDS_FIT = 8  # numbers beside each other that can be written out
 STRIP = 3  # pixels: height of a strip
+FINE, AROUND = 5, 20  # pixels of an outline's picture for each of the image's, and the grey around the white line
 SPREAD = 0.5  # of the way to the next layer, over which its heads stand side by side: each can be pointed at
 
 
@@ -27,14 +29,16 @@ SPREAD = 0.5  # of the way to the next layer, over which its heads stand side by
 def every_head(trace: ForwardTrace, token: int, layer: int, head: int, shared: bool) -> PixelPicture:
     """Where the token looks in all L x h heads, each map on its own scale or all on one."""
     looks = attention_maps(trace, token)
-    rows = (block.pattern[:, token] for block in trace.blocks)
+    on_cls = np.stack([block.pattern[:, token, 0] for block in trace.blocks]).ravel().tolist()
+    flat = looks.reshape(len(on_cls), -1)
+    hardest, most = flat.argmax(-1).tolist(), flat.max(-1).tolist()
     legend = (Legend(colours.WARM, 0, float(looks.max()), "one scale for all") if shared
               else Legend(colours.WARM, 0, "max", "each map on its own scale"))
     return replace(
         _heads(looks, shared), alt=f"where {token_word(token)} looks, in every head of every layer", width=860,
         chosen=[layer * looks.shape[1] + head], corner="layer ↓  head →", legend=legend,
-        labels=[f"layer {l + 1}, head {h + 1}\n{row[0]:.0%} on CLS, at most {row[1:].max():.0%} on a patch"
-                for l, of_layer in enumerate(rows) for h, row in enumerate(of_layer)],
+        labels=[f"layer {i // looks.shape[1] + 1}, head {i % looks.shape[1] + 1}\n{on_cls[i]:.0%} on CLS\n"
+                f"hardest at patch {hardest[i] + 1}: {most[i]:.0%}" for i in range(len(flat))],
     )
 
 
@@ -44,16 +48,35 @@ def heads_to_switch(
     """Where CLS looks in all L x h heads, those that are off in grey."""
     def what_a_click_does(layer: int, head: int) -> str:
         if layer in blocks_off:
-            return "off, with its whole block"
-        return "off" if (layer, head) in off else "click to switch off"
+            return "off with its whole block: switch that on above"
+        return "off: click to switch on" if (layer, head) in off else "on: click to switch off"
 
     looks = attention_maps(trace, token=0)
     return replace(
         _heads(looks, off=off), alt="where CLS looks; click a head to switch it off", width=620,
         corner="layer ↓ head →",
-        labels=[f"layer {layer + 1}, head {head + 1}: {what_a_click_does(layer, head)}"
+        labels=[f"layer {layer + 1}, head {head + 1} · {what_a_click_does(layer, head)}"
                 for layer, head in np.ndindex(looks.shape[:2])],
         legend=Legend(colours.WARM, 0, "max", "each map on its own scale; grey: off"),
+    )
+
+
+def heads_that_matter(
+    answers: np.ndarray, before: np.ndarray, chosen: Sequence[int], worst: int, dark: bool
+) -> PixelPicture:
+    """What the answer loses without each single head: (L, h, classes) against (classes,). The worst has a frame."""
+    winner = int(before.argmax())
+    left = answers[..., winner]
+    lost = before[winner] - left
+    limit = colours.limit_of(lost)
+    return PixelPicture(
+        colours.paint(lost, colours.signed(dark), -limit, limit), *lost.shape, lines=True, width=620,
+        alt=f"what the {winner} loses without each single head", corner="layer ↓ head →", chosen=chosen, dashed=[worst],
+        labels=[f"layer {l + 1}, head {h + 1}: without it {winner} has {left[l, h]:.1%}\n"
+                f"({with_sign(-100 * lost[l, h])} points)" for l, h in np.ndindex(lost.shape)],
+        row_names=[str(layer + 1) for layer in range(len(lost))],
+        column_names=[str(head + 1) for head in range(lost.shape[1])],
+        legend=Legend(colours.signed(dark), -limit, limit, "probability lost (red), won (blue)"),
     )
 
 
@@ -117,7 +140,7 @@ def losses(image: np.ndarray, lost: np.ndarray) -> PixelPicture:
     """What the answer loses without each patch (N,), over the digit."""
     limit = colours.limit_of(lost)
     return _on_patches(
-        image, colours.paint(lost, LOSSES, -limit, limit), [f"{100 * value:+.2f} points" for value in -lost],
+        image, colours.paint(lost, LOSSES, -limit, limit), [f"{with_sign(100 * value)} points" for value in -lost],
         "what the answer loses without each patch", 330,
         Legend(LOSSES, -limit, limit, "probability lost (red), won (blue)"),
     )
@@ -136,14 +159,18 @@ def _on_patches(
 
 
 def on_ink(image: np.ndarray, tints: np.ndarray) -> np.ndarray:
-    """The image with a colour for each patch: (N, 3)."""
-    grey = image if image.ndim == 2 else image.mean(-1)
+    """A colour for each patch (N, 3), the same all over the patch, with the ink as an outline."""
+    grey = (image if image.ndim == 2 else image.mean(-1)).astype(np.uint8)
     grid = round(len(tints) ** 0.5)
-    side = len(grey) // grid
-    glow = tints.reshape(grid, grid, 3).repeat(side, axis=0).repeat(side, axis=1).astype(float)
-    ink = grey[..., None] / 255
-    mixed = glow * (1 - 0.45 * ink) + 255 * 0.45 * ink
-    return mixed.clip(0, 255).astype(np.uint8)
+    side = len(grey) * FINE
+    pixels = tints.reshape(grid, grid, 3).repeat(side // grid, axis=0).repeat(side // grid, axis=1)
+    large = np.asarray(Image.fromarray(grey).resize((side, side), Image.Resampling.BILINEAR))
+    inked = np.pad(large > max(int(grey.max()) // 2, 1), 1)
+    neighbours = inked[:-2, 1:-1], inked[2:, 1:-1], inked[1:-1, :-2], inked[1:-1, 2:]
+    inked, inner, wider = inked[1:-1, 1:-1], np.logical_and.reduce(neighbours), np.logical_or.reduce(neighbours)
+    pixels[wider & ~inked] = AROUND
+    pixels[inked & ~inner] = 255
+    return pixels
 
 
 def pattern(looks: np.ndarray, *, alt: str, width: int = 420) -> PixelPicture:
@@ -151,8 +178,15 @@ def pattern(looks: np.ndarray, *, alt: str, width: int = 420) -> PixelPicture:
     highest = float(looks.max())
     return PixelPicture(
         colours.paint(looks, colours.WARM, 0, highest), *looks.shape, alt=alt, width=width, corner=WHO_AT_WHOM,
+        row_names=ticks(len(looks)), column_names=ticks(len(looks)),
         legend=Legend(colours.WARM, 0, highest, "attention"),
     )
+
+
+def ticks(tokens: int) -> list[str]:
+    """A name for CLS and for the last patch of each row of patches: all would not fit."""
+    grid = round((tokens - 1) ** 0.5)
+    return ["CLS", *(str(token) if token % grid == 0 else "" for token in range(1, tokens))]
 
 
 def whole_pattern(looks: np.ndarray, query: int, key: int) -> PixelPicture:
@@ -180,7 +214,7 @@ def products(q: np.ndarray, k: np.ndarray, dark: bool) -> PixelPicture:
 
 
 def score_strip(scores: np.ndarray, chosen: int, dark: bool) -> PixelPicture:
-    limit = colours.limit_of(scores)
+    limit = colours.limit_of(scores[np.isfinite(scores)])  # a mask leaves −∞
     return _strip(scores, chosen, Legend(colours.signed(dark), -limit, limit, "scores of all tokens"))
 
 
@@ -194,5 +228,6 @@ def _strip(values: np.ndarray, chosen: int, legend: Legend) -> PixelPicture:
     pixels = colours.paint(values[None], legend.colours, float(legend.low), float(legend.high))
     return PixelPicture(
         pixels.repeat(STRIP, axis=0), 1, len(values), alt=legend.caption, width=640, chosen=[chosen], legend=legend,
-        labels=[f"{token_word(token)}: {number(value)}" for token, value in enumerate(values)],
+        labels=[f"{token_word(token)}: {number(value) if np.isfinite(value) else 'hidden'}"
+                for token, value in enumerate(values)],
     )

@@ -6,11 +6,12 @@ FEW, TOP = 20, 10
 
 
 def likeliest(probabilities: np.ndarray, *always: int) -> list[int]:
-    """All classes, if they are few; else the first ten and those wanted always."""
+    """All classes, if they are few; else the first ten and those wanted always, if there are such."""
     if len(probabilities) <= FEW:
         return list(range(len(probabilities)))
     first = np.argsort(-probabilities, kind="stable")[:TOP].tolist()
-    return [*first, *(number for number in dict.fromkeys(always) if number not in first)]
+    return [*first, *(number for number in dict.fromkeys(always)
+                     if number not in first and number < len(probabilities))]
 
 
 def with_others(classes: int, shown: list[int]) -> dict[int | str, np.ndarray]:

@@ -16,8 +16,10 @@ NO_FLIP, FLIP = "#2a78d6", "#e07b00"  # the twin that sees images as they are, a
 ATTENTION, MLP = "#f0902a", "#2bb08a"  # what a block's two parts add
 PROBABLE = "#e0701a"  # the most probable answer, in bars
 ARMS = (NO_FLIP, FLIP, "#1b9e77", "#c2407e", "#7a5bd0", "#008fb3")  # what studies compare, in order
+VERDICTS = {"holds": "#1a7f5a", "part": "#9a6700", "not": "#c8372d", "open": "#5f6b7a", "untried": CALM}
 CSS = {"accent": ACCENT, "calm": CALM, "no-flip": NO_FLIP, "flip": FLIP, "attention": ATTENTION, "mlp": MLP,
-       "probable": PROBABLE}  # as style sheets know them: --patchwise-accent and so on
+       "probable": PROBABLE, **{f"verdict-{name}": colour for name, colour in VERDICTS.items()},
+       }  # as style sheets know them: --patchwise-accent and so on
 
 ColourScale = list[list]  # [place from 0 to 1, colour], in order
 

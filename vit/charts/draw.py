@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vit.charts import colours
-from vit.charts.classes import likeliest, with_others
+from vit.charts.classes import FEW, TOP, likeliest, with_others
 from vit.charts.mosaic import mosaic
 from vit.charts.picture import PixelPicture, TemplatePicture
 
@@ -42,6 +42,23 @@ def answer(
     thing = "class" if classes else "digit"
     values = {"name": name, "answer": best, "sure": sure, "comment": comment, "bars": bars}
     return TemplatePicture("answer", values, alt=f"probability of each {thing}: {told}")
+
+
+def change(before: np.ndarray, after: np.ndarray, changes: str) -> TemplatePicture:
+    """The answer before and after something was taken away, in one line."""
+    was, now = int(before.argmax()), int(after.argmax())
+    values = {"was": was, "was_share": f"{before[was]:.1%}", "now": now, "now_share": f"{after[now]:.1%}",
+              "other": was != now, "changes": changes}
+    told = f"with {changes} it is {now}, {after[now]:.1%}" if changes else "nothing is taken away"
+    return TemplatePicture("change", values, alt=f"the answer was {was}, {before[was]:.1%}; {told}")
+
+
+def no_answer(classes: int, comment: str) -> TemplatePicture:
+    """As high as an answer, so that the page does not move when it comes."""
+    rows = [*range(classes)] if classes <= FEW else [""] * (TOP + 1)
+    bars = [Bar(row, "", 0, "", best=False, before=None) for row in rows]
+    values = {"name": "no-answer", "answer": "?", "sure": False, "comment": comment, "bars": bars}
+    return TemplatePicture("answer", values, alt="no answer yet")
 
 
 class Step(NamedTuple):

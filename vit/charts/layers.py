@@ -105,11 +105,12 @@ def token_at(row: int, column: int, grid: int) -> tuple[int, int, int] | None:
 
 
 def token_maps(
-    painted: np.ndarray, token: int, chosen: int, describe: Callable[[int, int, int], str], legend: Legend, alt: str
+    painted: np.ndarray, token: int, chosen: int, describe: Callable[[int, int, int], str], legend: Legend, alt: str,
+    names: Sequence[str], row_names: Sequence[str] = (),
 ) -> TokenMaps:
     """Colours (rows, maps, T, 3) as maps side by side; the chosen token and the chosen map are framed.
 
-    `describe(row, map, token)` says on hover what a cell is.
+    `describe(row, map, token)` says on hover what a cell is; `names` stand above the maps, `row_names` before them.
     """
     rows, count, tokens, _ = painted.shape
     grid = round((tokens - 1) ** 0.5)
@@ -131,8 +132,20 @@ def token_maps(
 
     found = [token_at(row, column, grid) for row in range(len(cells)) for column in range(cells.shape[1])]
     labels = [describe(*where) if where else "" for where in found]
-    picture = PixelPicture(pixels, *cells.shape[:2], alt=alt, width=1400, labels=labels, legend=legend)
+    picture = PixelPicture(
+        pixels, *cells.shape[:2], alt=alt, width=1400, labels=labels, legend=legend, corner="block →",
+        column_names=in_the_middle(names, wide, cells.shape[1], grid),
+        row_names=in_the_middle(row_names, tall, len(cells), grid + 2) if row_names else (),
+    )
     return TokenMaps(picture, grid)
+
+
+def in_the_middle(names: Sequence[str], every: int, cells: int, size: int) -> list[str]:
+    """A name at the middle cell of each map, and none elsewhere."""
+    placed = [""] * cells
+    for place, name in enumerate(names):
+        placed[place * every + size // 2] = name
+    return placed
 
 
 def added_maps(sizes: Added, token: int, layer: int) -> TokenMaps:
@@ -148,7 +161,8 @@ def added_maps(sizes: Added, token: int, layer: int) -> TokenMaps:
     painted = colours.paint(added / np.where(most > 0, most, 1), colours.WARM, 0, 1)
     return token_maps(
         painted, token, layer, describe, Legend(colours.WARM, "0", "most", "length added, each map on its own scale"),
-        alt="what each block adds to each token",
+        alt="what each block adds to each token", names=[str(block + 1) for block in range(len(sizes.mlp))],
+        row_names=["MSA", "MLP"],
     )
 
 
@@ -158,23 +172,30 @@ def similarity_maps(similarity: np.ndarray, token: int, layer: int, dark: bool) 
 
     def describe(_: int, number: int, where: int) -> str:
         depth = f"after block {number}" if number else "after the embedding"
-        return f"{depth}\n{patches.token_word(token)} and {patches.token_word(where)}: {values[0, number, where]:.2f}"
+        cosine = plain(values[0, number, where])
+        return f"{depth}\n{patches.token_word(token)} and {patches.token_word(where)}: {cosine}"
 
     return token_maps(
         colours.paint(values, colours.signed(dark), -1, 1), token, layer + 1, describe,
         Legend(colours.signed(dark), -1, 1, "cosine, one scale for all"),
         alt=f"cosine of {patches.token_word(token)} with every token at every depth",
+        names=["z₀", *(str(block) for block in range(1, len(similarity)))],
     )
 
 
-def addition(values: np.ndarray, layer: int, component: int, dark: bool) -> PixelPicture:
-    """A block's sum (5, D) as five bar codes on one scale, with one of the D numbers framed in all of them."""
+def addition(values: np.ndarray, layer: int, component: int, dark: bool, adds: bool = True) -> PixelPicture:
+    """A block's sum (5, D) as five bar codes on one scale, with one of the D numbers framed in all of them.
+
+    Without signs where the model does not add.
+    """
+    names = addition_names(layer)
     D, limit = values.shape[1], colours.limit_of(values)
     return PixelPicture(
         colours.paint(values, colours.signed(dark), -limit, limit).repeat(10, 0), len(values), D,
         alt=f"block {layer + 1} as a sum of bar codes", width=900, chosen=range(component, values.size, D),
         labels=[f"number {i % D + 1}: {number(value)}" for i, value in enumerate(values.ravel())],
-        row_names=addition_names(layer), legend=Legend(colours.signed(dark), -limit, limit, "one scale for all five"),
+        row_names=names if adds else [name.strip("+= ") for name in names],
+        legend=Legend(colours.signed(dark), -limit, limit, "one scale for all five"),
     )
 
 

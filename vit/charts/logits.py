@@ -5,16 +5,15 @@ from typing import NamedTuple
 import numpy as np
 import plotly.graph_objects as go
 
-from vit.charts import colours
+from vit.charts import colours, vectors
 from vit.charts.classes import likeliest, with_others
 from vit.charts.mosaic import outline
 from vit.charts.picture import Legend, PixelPicture, PlotlyPicture, TemplatePicture
 from vit.explain import Contributions, LogitLens, Step, steps
-from vit.numbers import Size, latex_size, number, plain, with_sign
+from vit.numbers import Size, fixed, latex_size, plain, with_sign
 
 LENS_CELL = 30, 48  # pixels: height, width
 MOST_WORDS = 12  # classes beside each other that leave room for their probabilities as words
-STRIPE = 8  # pixels: height of a row of stripes
 BAR, ABOVE = 24, 32  # pixels: a bar of the waterfall with its gap, and what stands above all
 ROOM = 0.2  # of the waterfall's width, at both ends, for the numbers beside the bars
 
@@ -59,17 +58,7 @@ def settling(settled: int, depth: int, winner: int) -> str:
 
 def reading(cls_out: np.ndarray, weights: np.ndarray, label: int, dark: bool) -> PixelPicture:
     """CLS, a class's weights and their products as three rows of stripes, each on its own scale around 0."""
-    rows = np.stack([cls_out, weights, cls_out * weights])  # (3, D)
-    limits = [colours.limit_of(row) for row in rows]
-    scaled = rows / np.array(limits)[:, None]
-    count = len(cls_out)
-    return PixelPicture(
-        colours.paint(scaled, colours.signed(dark), -1, 1).repeat(STRIPE, 0), 3, count, width=900,
-        alt=f"CLS times the weights of class {label}", row_names=["y", "w", "y·w"],
-        labels=[f"number {i % count + 1}: {number(value)}" for i, value in enumerate(rows.ravel())],
-        legend=Legend(colours.signed(dark), "−", "+",
-                      "each row on its own scale, up to " + ", ".join(map(number, limits))),
-    )
+    return vectors.product(cls_out, weights, ["y", "w", "y·w"], dark, alt=f"CLS times the weights of class {label}")
 
 
 class ClassRow(NamedTuple):
@@ -133,7 +122,7 @@ def softmax_line(logits: np.ndarray, probabilities: np.ndarray, label: int) -> s
     terms = exponentials(logits)
     share = probabilities[label]
     shown = f"{share:.4f}" if share >= 1e-4 else latex_size(share)
-    return (rf"\frac{{\rule{{0pt}}{{1.2em}}e^{{{logits[label]:.2f}}}}}{{{latex_size(terms.sum())}}} = "
+    return (rf"\frac{{\rule{{0pt}}{{1.2em}}e^{{{fixed(logits[label], 2)}}}}}{{{latex_size(terms.sum())}}} = "
             rf"\frac{{{latex_size(terms[label])}}}{{{latex_size(terms.sum())}}} = {shown}")
 
 

@@ -76,7 +76,7 @@ def rearranged(image: np.ndarray, config: ViTConfig, order: Sequence[int], hidde
     return PixelPicture(
         rows.reshape(*image.shape[:2], -1), config.grid, config.grid, width=490, lines=True,
         alt="your digit; click patches to hide them",
-        labels=[f"patch {patch + 1}: {'hidden' if place in hidden else 'click to hide'}"
+        labels=[f"patch {patch + 1} · {'hidden: click to show' if place in hidden else 'seen: click to hide'}"
                 for place, patch in enumerate(order)],
     )
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 
-from vit.charts.colours import ColourScale
+from vit.charts.colours import ColourScale, data_uri
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +46,17 @@ class PixelPicture(Picture):
     words: Mapping[int, str] = field(default_factory=dict)  # by cell, always shown
     chosen: Sequence[int] = ()  # cells with a frame
     dashed: Sequence[int] = ()  # cells with a broken frame
+    span: int = 1  # cells that a frame takes in, side by side
     legend: Legend | None = None
-    row_names: Sequence[str] = ()
+    row_names: Sequence[str] = ()  # where one is empty, its row has no name
     column_names: Sequence[str] = ()
     corner: str = ""  # what the names of rows and columns count
     lines: bool = False  # between the cells
+
+    @cached_property
+    def source(self) -> str:
+        """The pixels as a page shows them."""
+        return data_uri(self.pixels)
 
 
 @dataclass(frozen=True, eq=False)

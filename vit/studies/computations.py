@@ -26,7 +26,7 @@ def spread_of_batches() -> Computed:
     from vit import checkpoints, data
 
     images, labels = data.load("mnist", "test")
-    hits = _answers(checkpoints.load("explorer"), images) == labels
+    hits = answers(checkpoints.load("explorer"), images) == labels
     batches = 100 * hits[: len(hits) // BATCH * BATCH].reshape(-1, BATCH).mean(1)
     interval = stats.binomtest(int(hits.sum()), len(hits)).proportion_ci(method="wilson")
     luck = chances_of_batches()
@@ -115,7 +115,7 @@ def conv2d_trick() -> Computed:
     return Computed(figures, HOLDS if furthest < CONV_TOLERANCE else DOES_NOT)
 
 
-def _answers(model: "VisionTransformer", images: np.ndarray) -> np.ndarray:
+def answers(model: "VisionTransformer", images: np.ndarray) -> np.ndarray:
     return _logits(model, images).argmax(1)
 
 

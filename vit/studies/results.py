@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from vit.files import why, write_atomically
+from vit.studies.strict import as_whole, need, number, number_list, numbers, whole, word
 from vit.studies.study import VERDICTS, Computation, Computed, Lookup, Study, Values, all_of, any_arm_of
 
 FOLDER = Path(__file__).parent.parent.parent / "assets" / "studies"
 FORMAT = 1
 DIGITS = 6  # after the point
 ENDS = ("done", "diverged")
-MOST = 1e300
 
 Row = tuple[int, float, float]  # step, loss, accuracy in percent
 Reading = float | list[float]
@@ -101,14 +101,14 @@ def findings_of(study: Study, runs: list[RunResult]) -> list[Finding]:
     found = []
     for setting in study.settings:
         there = [run for run in runs if run.setting == setting.name]
-        for number, rule in enumerate(study.rules):
+        for place, rule in enumerate(study.rules):
             if rule in study.rules_in(setting.name):
                 judged = rule.judge(looking_up(there))
                 limits = [limit if math.isfinite(limit) else None for limit in
                           (judged.estimate.low, judged.estimate.high, judged.estimate.visible)]
                 low, high, visible = (None if limit is None else round(limit, DIGITS) for limit in limits)
                 found.append(Finding(
-                    setting.name, number, list(judged.values), [round(v, DIGITS) for v in judged.values.values()],
+                    setting.name, place, list(judged.values), [round(v, DIGITS) for v in judged.values.values()],
                     round(judged.estimate.mean, DIGITS), low, high, visible, judged.verdict))
     return found
 
@@ -195,93 +195,60 @@ def read(study: Study | Computation, path: Path | None = None) -> Result:
 
 
 def _parsed(content: Any) -> Result:
-    _need(isinstance(content, dict), "it holds no result.")
-    _need(content["format"] == FORMAT, f"it has format {str(content['format'])[:20]!r}, and {FORMAT} is known here.")
-    made = content["made"]
+    need(isinstance(content, dict), "it holds no result.")
+    need(content["format"] == FORMAT, f"it has format {str(content['format'])[:20]!r}, and {FORMAT} is known here.")
     for name in ("findings", "runs"):
-        _need(isinstance(content[name], list), f"its {name} are no list.")
+        need(isinstance(content[name], list), f"its {name} are no list.")
     return Result(
-        study=_word(content, "study"), verdict=_word(content, "verdict"),
-        findings=[_finding(finding) for finding in content["findings"]], figures=_numbers(content, "figures"),
+        study=word(content, "study"), verdict=word(content, "verdict"),
+        findings=[_finding(finding) for finding in content["findings"]], figures=numbers(content, "figures"),
         runs=[_run(run) for run in content["runs"]],
-        made=Made({str(name): str(version) for name, version in made["versions"].items()}, _word(made, "processor"),
-                  _whole(made, "cores"), _number(made["seconds"]), _word(made, "commit")),
+        made=made_of(content["made"]),
     )
 
 
+def made_of(told: Any) -> Made:
+    return Made({str(name): str(version) for name, version in told["versions"].items()}, word(told, "processor"),
+                whole(told, "cores"), number(told["seconds"]), word(told, "commit"))
+
+
 def _finding(value: Any) -> Finding:
-    low, high, visible = (None if value[name] is None else _number(value[name]) for name in ("low", "high", "visible"))
-    return Finding(_word(value, "setting"), _whole(value, "rule"), [_as_whole(seed) for seed in value["seeds"]],
-                   _list(value["values"]), _number(value["mean"]), low, high, visible, _word(value, "verdict"))
+    low, high, visible = (None if value[name] is None else number(value[name]) for name in ("low", "high", "visible"))
+    return Finding(word(value, "setting"), whole(value, "rule"), [as_whole(seed) for seed in value["seeds"]],
+                   number_list(value["values"]), number(value["mean"]), low, high, visible, word(value, "verdict"))
 
 
 def _run(value: Any) -> RunResult:
-    readings = {name: _list(found) if isinstance(found, list) else _number(found)
+    readings = {name: number_list(found) if isinstance(found, list) else number(found)
                 for name, found in value["readings"].items()}
     return RunResult(
-        _word(value, "setting"), _word(value, "arm"), _whole(value, "seed"), _word(value, "ended"),
-        _whole(value, "step"), _numbers(value, "measures"), readings, _numbers(value, "times"),
-        _list(value["by_class"]), _rows(value["validation"]), _rows(value["training"]),
+        word(value, "setting"), word(value, "arm"), whole(value, "seed"), word(value, "ended"),
+        whole(value, "step"), numbers(value, "measures"), readings, numbers(value, "times"),
+        number_list(value["by_class"]), _rows(value["validation"]), _rows(value["training"]),
     )
 
 
 def _check(result: Result, study: Study | Computation) -> None:
-    _need(result.study == study.id, f"it is the result of {result.study[:40]!r}, not of {study.id!r}.")
+    need(result.study == study.id, f"it is the result of {result.study[:40]!r}, not of {study.id!r}.")
     verdicts = [result.verdict, *(finding.verdict for finding in result.findings)]
-    _need(all(verdict in VERDICTS for verdict in verdicts), f"verdicts are {', '.join(VERDICTS)}.")
+    need(all(verdict in VERDICTS for verdict in verdicts), f"verdicts are {', '.join(VERDICTS)}.")
     if isinstance(study, Computation):
-        _need(bool(result.figures), "it holds no figures.")
+        need(bool(result.figures), "it holds no figures.")
         return
     settings, arms = {setting.name for setting in study.settings}, {arm.name for arm in study.arms}
     for run in result.runs:
-        _need(run.setting in settings and run.arm in arms and run.ended in ENDS,
-              f"the study knows no run of {run.arm[:40]!r} in {run.setting[:40]!r} that ended as {run.ended[:20]!r}.")
-        _need("accuracy" in run.measures, "a run does not tell its accuracy.")
+        need(run.setting in settings and run.arm in arms and run.ended in ENDS,
+             f"the study knows no run of {run.arm[:40]!r} in {run.setting[:40]!r} that ended as {run.ended[:20]!r}.")
+        need("accuracy" in run.measures, "a run does not tell its accuracy.")
     keys = [(run.setting, run.arm, run.seed) for run in result.runs]
-    _need(len(keys) == len(set(keys)), "it holds a run twice.")
-    _need(bool(keys), "it holds no run.")
+    need(len(keys) == len(set(keys)), "it holds a run twice.")
+    need(bool(keys), "it holds no run.")
     for finding in result.findings:
         known = finding.setting in settings and 0 <= finding.rule < len(study.rules)
-        _need(known and len(finding.seeds) == len(finding.values), "a finding belongs to no rule of the study.")
-
-
-def _need(good: bool, sentence: str) -> None:
-    if not good:
-        raise ValueError(sentence)
-
-
-def _word(values: Any, name: str) -> str:
-    word = values[name]
-    _need(isinstance(word, str) and len(word) <= 200, f"{name} is {str(word)[:40]!r}.")
-    return str(word)
-
-
-def _whole(values: Any, name: str) -> int:
-    return _as_whole(values[name], name)
-
-
-def _as_whole(value: Any, name: str = "seed") -> int:
-    _need(isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63,
-          f"{name} is {str(value)[:40]!r}.")
-    return int(value)
-
-
-def _number(value: Any) -> float:
-    good = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < MOST
-    _need(good, f"{str(value)[:40]!r} is no number.")
-    return float(value)
-
-
-def _numbers(values: Any, name: str) -> dict[str, float]:
-    return {str(key): _number(value) for key, value in values[name].items()}
-
-
-def _list(values: Any) -> list[float]:
-    _need(isinstance(values, list), f"{str(values)[:40]!r} is no list.")
-    return [_number(value) for value in values]
+        need(known and len(finding.seeds) == len(finding.values), "a finding belongs to no rule of the study.")
 
 
 def _rows(values: Any) -> list[Row]:
-    _need(isinstance(values, list) and all(isinstance(row, list) and len(row) == 3 for row in values),
-          "a curve has rows of step, loss and accuracy.")
-    return [(_as_whole(step, "step"), _number(loss), _number(accuracy)) for step, loss, accuracy in values]
+    need(isinstance(values, list) and all(isinstance(row, list) and len(row) == 3 for row in values),
+         "a curve has rows of step, loss and accuracy.")
+    return [(as_whole(step, "step"), number(loss), number(accuracy)) for step, loss, accuracy in values]

@@ -42,7 +42,9 @@ def show(model_id: str) -> None:
         flips = "half of the images mirrored" if details.flips else "no image mirrored"
         reads = (f" It reads **{details.validation_accuracy:.2%}** of the validation images."
                  if details.validation_accuracy is not None else "")
-        st.markdown(f"It comes from a run on this server, after epoch {details.epoch} on "
+        whence = ("is recorded: see Claims. You see it" if model_id in models.RECORDED
+                  else "comes from a run on this server,")
+        st.markdown(f"It {whence} after epoch {details.epoch} on "
                     f"{DATASETS[details.dataset].title}, {flips}.{reads}")
     else:
         st.markdown("Its weights are random: it has learned nothing. What you see in it is what training starts from.")

@@ -1,5 +1,7 @@
 """The canvas. What it does not do well by itself is mended in frontend/canvas.js."""
 
+from functools import lru_cache
+
 import numpy as np
 import streamlit as st
 
@@ -21,7 +23,7 @@ def show() -> None:
         strokes = drawings.from_fabric(st.session_state[key]["drawing"]["raw"])
         drawing = drawings.from_strokes(strokes)
         sheet["shown"] = drawing
-        before = state.get().drawing
+        before = state.drawing()
         if drawing and before and not before.strokes:
             st.session_state.drawn_over = before  # the first stroke takes its place
         state.draw(drawing)
@@ -38,13 +40,13 @@ def show() -> None:
 
 def _backdrop() -> str:
     """Near-black paper: with a ghost of a digit that invites, or with the picked digit itself."""
-    drawing = state.get().drawing
+    drawing = state.drawing()
     if drawing is None:
         return _paper(f"s{GHOST}", 0.16)
     return _paper("" if drawing.strokes else drawing.code, 1)
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@lru_cache(64)
 def _paper(code: str, strength: float) -> str:
     image = drawings.Drawing(code).image() if code else None
     ink_on_it = np.zeros((1, 1)) if image is None else image * strength
@@ -53,7 +55,7 @@ def _paper(code: str, strength: float) -> str:
 
 def _sheet() -> dict:
     """The sheet on the canvas: a new one when the drawing was changed from elsewhere, or after a visit elsewhere."""
-    drawing = state.get().drawing
+    drawing = state.drawing()
     sheet = st.session_state.get("sheet")
     if sheet is None or sheet["shown"] != drawing or not sheet["mounted"]:
         strokes = drawing.strokes if drawing else ()
@@ -73,7 +75,7 @@ def left() -> None:
 
 def undo() -> None:
     """Without the last stroke; without the first, what it was drawn over is there again."""
-    drawing = state.get().drawing
+    drawing = state.drawing()
     if drawing:
         state.draw(drawing.without_last_stroke() or st.session_state.pop("drawn_over", None))
 

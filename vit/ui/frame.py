@@ -1,5 +1,7 @@
 """What every page shares: the sidebar, the path of pages with Back and Next, the title line and the link to share."""
 
+from copy import copy
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit, urlunsplit
@@ -9,7 +11,7 @@ from streamlit.navigation.page import StreamlitPage
 
 from vit.charts import colours, patches
 from vit.charts.picture import TemplatePicture
-from vit.ui import about, markup, models, parts, state, tour
+from vit.ui import about, models, parts, state, tour, what_if
 from vit.ui import view as views
 from vit.ui.show import show
 from vit.ui.view import View
@@ -19,11 +21,11 @@ if TYPE_CHECKING:
 
 PAGES = Path(__file__).parents[2] / "pages"
 PATH = {
-    "draw": "Draw", "patches": "Patches", "embedding": "Embedding",
-    "attention": "Attention", "layers": "Layers", "logits": "Logits",
+    "draw": "Draw", "machine": "Machine", "patches": "Patches", "embedding": "Embedding", "attention": "Attention",
+    "layers": "Layers", "logits": "Logits", "what_if": "What if", "train": "Train", "claims": "Claims",
 }
-BESIDE = {"what_if": "What if", "train": "Train"}
 FEW_CLASSES = 20  # that can be listed in the sidebar
+TEACHERS_SERVER = "http://localhost:8501"  # in the links of TEACHING.md
 SELECTORS = {
     "patches": ("token",), "embedding": ("token",), "attention": ("layer", "head", "token"),
     "layers": ("layer", "token"),
@@ -31,11 +33,17 @@ SELECTORS = {
 
 
 def pages() -> dict[str, StreamlitPage]:
-    return {name: page_of(name) for name in PATH | BESIDE}
+    return {name: page_of(name) for name in PATH}
 
 
 def page_of(name: str) -> StreamlitPage:
-    return st.Page(PAGES / f"{name}.py", title=(PATH | BESIDE)[name], default=name == "draw")
+    return copy(_page(name))  # each can be run once
+
+
+@cache
+def _page(name: str) -> StreamlitPage:
+    """Kept: to make one, Streamlit looks at the disk, and each run of the script needs all of them."""
+    return st.Page(PAGES / f"{name}.py", title=PATH[name], default=name == "draw")
 
 
 def begin(page: str) -> View:
@@ -53,62 +61,74 @@ def begin(page: str) -> View:
 
 def title(question: str, sentence: str) -> None:
     """The page's question with the controls that belong to no page beside it, and one sentence."""
-    hidden = state.get().hidden
     with st.container(horizontal=True, vertical_alignment="center"):
         st.title(question, anchor=False)
         with st.container(horizontal=True, wrap=False, width="content"):  # a long question has both below it
-            if "tour" not in hidden:
-                tour.start_button()
-            if "share" not in hidden and st.button("Share", icon=":material/link:"):
+            if not state.hides("tour"):
+                tour.start_button(begin_tour)
+            if not state.hides("share") and st.button("Share", icon=":material/link:"):
                 share(st.session_state.page)
     st.markdown(sentence)
 
 
 def end(page: str) -> None:
-    """Back and Next, by button or by the arrow keys."""
-    if page not in PATH or "stepper" in state.get().hidden:
+    """Back and Next, by button or by the arrow keys: they lead through all pages."""
+    if state.hides("stepper"):
         return
     names = list(PATH)
     here = names.index(page)
     steps = [f"**{title}**" if name == page else title for name, title in PATH.items()]
-    last = here == len(names) - 1
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with st.container(horizontal=True, vertical_alignment="center", key="stepper"):
         if here > 0 and st.button(f"Back: {PATH[names[here - 1]]}", shortcut="Left", key="back", width=220):
             go_to(names[here - 1])
         st.caption(" → ".join(steps), text_alignment="center")
-        if st.button("Next: train your own" if last else f"Next: {PATH[names[here + 1]]}", shortcut="Right", key="next",
-                     type="primary", width=300):
-            go_to("train" if last else names[here + 1])
+        if here < len(names) - 1 and st.button(f"Next: {PATH[names[here + 1]]}", shortcut="Right", key="next",
+                                               type="primary", width=220):
+            go_to(names[here + 1])
 
 
 def go_to(page: str) -> None:
-    st.switch_page(page_of(page), query_params=state.link_parameters())
+    st.switch_page(page_of(page), query_params=state.link_parameters(page))
+
+
+def begin_tour() -> None:
+    first = tour.stops(PATH)[0].page
+    tour.go_to_stop(0, first)
+    go_to(first)
 
 
 def top_line(page: str) -> None:
     """Notices, and the tour, close to the menu: on a projector every line counts."""
-    st.html(markup.style_sheet())
     for sentence in st.session_state.notices:
         st.warning(parts.as_text(sentence))
     st.session_state.notices.clear()
-    if "tour" not in state.get().hidden:
-        tour.show(page, go_to)
+    if not state.hides("tour"):
+        tour.show(page, views.current(), tour.stops(PATH), go_to)
 
 
 @st.dialog("Share")
 def share(page: str) -> None:
-    st.markdown("This link brings back this page, with your drawing and model, your layer, head and token, what you "
-                "have taken away, and the run you look at.")
+    st.markdown("This link brings back this page, with your drawing and model, all that you have chosen and opened, "
+                "what you have taken away, and the run you look at.")
     address = link(page)
     st.code(address, language=None, wrap_lines=True)
     hide = f"{'&' if '?' in address else '?'}hide={','.join(state.HIDEABLE)}"
     st.caption(f"For a class: add `{hide}` (any of them) to hide parts.")
+    with st.expander("For teachers: a demo of 10 minutes, a lesson of 45", icon=":material/school:"):
+        st.markdown(teaching().replace(TEACHERS_SERVER, urlunsplit((*urlsplit(st.context.url or "")[:2], "", "", ""))))
+
+
+@cache
+def teaching() -> str:
+    return (PAGES.parent / "TEACHING.md").read_text(encoding="utf-8").partition("\n\n")[2]
 
 
 def link(page: str) -> str:
-    parameters = state.link_parameters()
+    parameters = state.link_parameters(page)
     if page == "train" and (pair := st.session_state.get("train_pair")):
         parameters["run"] = pair
+    if page == "claims" and (claim := st.query_params.get("claim")):
+        parameters["claim"] = claim
     here = urlsplit(st.context.url or "")
     # Without its last slash, the address of the first page would be taken for that of a page beside it.
     path = here.path.rstrip("/") + "/" if page == "draw" else here.path
@@ -116,20 +136,20 @@ def link(page: str) -> str:
 
 
 def sidebar(page: str) -> None:
-    if "sidebar" in state.get().hidden:
+    if state.hides("sidebar"):
         return
     with st.sidebar:
         view = views.current()
         if view is None:  # as little as possible: a first-time visitor's browser fetches scripts for each widget
             st.markdown("#### Your digit\nappears here as soon as you draw it, read by the model "
-                        f"**{models.name_of(state.get().model)}**.")
+                        f"**{models.name_of(state.model())}**.")
             return
         answer_card(view)
         choose_model()
         if not view.reads_digits:
             st.caption(parts.as_text(answers_in_words(view)))
         for name in SELECTORS.get(page, ()):
-            selector(name, view.config)
+            selector(name, getattr(view, name), view.config)
         if page in ("patches", "embedding") and view.token == 0:
             st.caption(f"CLS has no pixels: you see patch {view.patch + 1}, the one with the most ink.")
 
@@ -144,14 +164,17 @@ def answers_in_words(view: View) -> str:
 
 
 def answer_card(view: View) -> None:
+    """The drawing and its answer; where parts are taken away, also what the model says then."""
+    told = [{"answer": trace.prediction, "confidence": f"{trace.probabilities.max():.1%}",
+             "sure": view.would_be_sure(float(trace.probabilities.max()))}
+            for trace in (view.trace, *([view.changed_by(*what_if.probes(view.config))] if what_if.as_code() else []))]
     show(TemplatePicture("answer_card", {
-        "picture": colours.data_uri(view.trace.image), "answer": view.trace.prediction,
-        "confidence": f"{view.confidence:.1%}", "sure": view.sure,
+        "picture": colours.data_uri(view.trace.image), "before": told[0], "after": told[1] if told[1:] else None,
     }, alt=f"your digit, {view.config.image_size} by {view.config.image_size} pixels"))
 
 
 def choose_model() -> None:
-    now = state.get().model
+    now = state.model()
     if "opened_models" not in st.session_state:
         st.session_state.opened_models = models.choices()
     opened = st.session_state.opened_models
@@ -165,14 +188,13 @@ def choose_model() -> None:
         about.show(now)
 
 
-def selector(name: str, config: "ViTConfig") -> None:
+def selector(name: str, chosen: int, config: "ViTConfig") -> None:
     """A plain control for what can also be chosen by clicking a picture."""
     widget = f"{name}_widget"
 
     def changed() -> None:
         state.choose(**{name: st.session_state[widget] - (name != "token")})
 
-    chosen = getattr(state.get(), name)
     if name == "token":
         st.session_state[widget] = chosen
         st.selectbox("token", range(config.tokens), key=widget, on_change=changed,

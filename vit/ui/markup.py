@@ -1,5 +1,6 @@
 """The frontend folder, read as text: style sheets, scripts, and templates that put values into HTML."""
 
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -8,9 +9,11 @@ from typing import Any
 import streamlit as st
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from vit import glossary
 from vit.charts import colours
 
 FRONTEND = Path(__file__).parent / "frontend"
+IMPORT = re.compile(r'^import [^;]+ from "\./([\w.]+)";\n', re.MULTILINE)
 
 
 @cache
@@ -30,14 +33,32 @@ def render(template: str, **values: Any) -> str:
 
 
 @cache
-def style_sheet() -> str:
-    """The look of all that pages show; the colours are those of the charts."""
-    return render("page", style=text("page.css"), colours=colours.CSS)
+def around_pages() -> str:
+    """What all pages share, for the HTML file that they are shown in; the colours are those of the charts."""
+    terms = [{"name": term.name, "also": term.also, "meaning": term.meaning, "symbol": term.symbol}
+             for term in glossary.TERMS if term.marked]
+    return render("page", style=text("page.css") + text("frame.css"), script=text("page.js"), colours=colours.CSS,
+                  terms=terms, groups=glossary.GROUPS)
 
 
 @cache
-def component(name: str) -> Callable[..., Any]:
-    """One of our own components: NAME.js, with NAME.html and NAME.css where it has them."""
-    html, css, js = (text(file) if (FRONTEND / (file := f"{name}.{kind}")).exists() else None
-                     for kind in ("html", "css", "js"))
-    return st.components.v2.component(f"patchwise_{name}", html=html, css=css, js=js)
+def component(name: str, styled_by_page: bool = False) -> Callable[..., Any]:
+    """One of our own components: NAME.js, with NAME.html and NAME.css where it has them, or the page's style sheet."""
+    html, css = (text(file) if (FRONTEND / (file := f"{name}.{kind}")).exists() else None for kind in ("html", "css"))
+    return st.components.v2.component(f"patchwise_{name}", html=html, css=css, js=script(f"{name}.js"),
+                                      isolate_styles=not styled_by_page)
+
+
+def script(file: str) -> str:
+    """A script and all that it imports from beside it, as one: a component has no address to import from."""
+    needed: list[str] = []
+
+    def gather(name: str) -> None:
+        for other in IMPORT.findall(text(name)):
+            gather(other)
+        if name not in needed:
+            needed.append(name)
+
+    gather(file)
+    *others, last = (IMPORT.sub("", text(name)) for name in needed)
+    return "".join(re.sub(r"^export ", "", other, flags=re.MULTILINE) for other in others) + last

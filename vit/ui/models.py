@@ -6,7 +6,7 @@ import re
 import threading
 from collections.abc import Hashable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,17 +15,21 @@ import numpy as np
 import streamlit as st
 
 from vit.caches import SizedCache
+from vit.calibration import Calibration, beside
 from vit.details import Details
 from vit.drawing import Drawing, for_model
 from vit.drawing.ink import Ink
 from vit.environment import whole_number
+from vit.shipped import SHIPPED
 
 if TYPE_CHECKING:
     from vit.model import Probe, VisionTransformer
     from vit.trace import ForwardTrace
 
 DEFAULT = "explorer"
-NAMES = {"explorer": "explorer · trained", "untrained": "untrained · random weights"}
+RECORDED = {"article": "the article's model", "article-flips": "its twin with flips"}
+NAMES = {"explorer": "explorer · trained", **{name: words for name, words in RECORDED.items() if name in SHIPPED},
+         "untrained": "untrained · random weights"}
 OWN = "own:"  # ids of models from the host's folder begin so
 MB = 1_000_000
 MOST_OF_A_TRACE = 200 * MB
@@ -47,7 +51,7 @@ def _size_of_trace(trace: "ForwardTrace") -> int:
 
 _models = SizedCache(whole_number("PATCHWISE_MODELS_MB", 1_500) * MB, _size_of_model)
 _traces = SizedCache(whole_number("PATCHWISE_TRACES_MB", 400) * MB, _size_of_trace)
-_occlusions: SizedCache[np.ndarray] = SizedCache(1 * MB, lambda lost: lost.nbytes)
+_measured: SizedCache[np.ndarray] = SizedCache(2 * MB, lambda values: values.nbytes)
 _reader = ThreadPoolExecutor(1, "reader")  # each run of a page is a new thread, in which torch would start cold
 
 
@@ -59,7 +63,7 @@ def name_of(model_id: str) -> str:
     from vit.runs.names import in_short
 
     run, _, checkpoint = model_id.removeprefix("run:").partition("/")
-    return f"your run {in_short(run)} · {re.sub('epoch-0*(?=[0-9])', 'epoch ', checkpoint)}"
+    return f"run {in_short(run)} · {re.sub('epoch-0*(?=[0-9])', 'epoch ', checkpoint)}"
 
 
 @cache
@@ -70,7 +74,7 @@ def warm_up() -> None:
 
 def forget() -> None:
     """Make room: all that is needed again will be loaded and computed again."""
-    for kept in (_models, _traces, _occlusions):
+    for kept in (_models, _traces, _measured):
         kept.clear()
 
 
@@ -82,6 +86,20 @@ def choices() -> list[str]:
     from vit.checkpoints import own_models
 
     return [*NAMES, *(OWN + name for name in own_models())]
+
+
+def twins_of(model_id: str) -> list[str]:
+    """What a run's twin was after the same epoch."""
+    from vit import runs
+
+    run, _, stem = model_id.removeprefix("run:").partition("/")
+    if not model_id.startswith("run:"):
+        return []
+    try:
+        twins = runs.pair(runs.get(run).pair)
+    except (FileNotFoundError, runs.Unreadable):
+        return []
+    return [f"run:{twin.id}/{stem}" for twin in twins if twin.id != run and stem in twin.checkpoints]
 
 
 def find(model_id: str) -> None:
@@ -177,7 +195,23 @@ def occlusion(model_id: str, drawing: Drawing) -> np.ndarray:
         with st.spinner("Hiding each patch in turn …"):
             return explain.occlusion(trace(model_id, drawing), load(model_id).model)
 
-    return _occlusions.get((identity(model_id), drawing), make)
+    return _measured.get((identity(model_id), drawing, "patches"), make)
+
+
+def without_each_head(model_id: str, drawing: Drawing) -> np.ndarray:
+    """The probabilities that are left without each single head: (L, h, classes)."""
+    def make() -> np.ndarray:
+        from vit import explain
+
+        with st.spinner("Switching off each head in turn …"):
+            return explain.without_each_head(trace(model_id, drawing), load(model_id).model)
+
+    return _measured.get((identity(model_id), drawing, "heads"), make)
+
+
+def calibration(model_id: str) -> Calibration | None:
+    """How often it is right when it is how sure, where that was recorded beside its weights."""
+    return None if model_id == "untrained" else beside(path_of(model_id))
 
 
 def image_of(drawing: Drawing) -> np.ndarray | None:
@@ -186,7 +220,7 @@ def image_of(drawing: Drawing) -> np.ndarray | None:
     return found.image if found else drawing.image()
 
 
-@st.cache_resource(max_entries=50, show_spinner=False)
+@lru_cache(50)
 def ink_of(drawing: Drawing) -> Ink | None:
     """How pen strokes became a picture; None for a picture that came whole."""
     return drawing.ink()

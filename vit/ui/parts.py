@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def equation(symbols: str, numbers: str | Sequence[str] = ()) -> None:
     """The paper's equation, and below it the same with the numbers of this drawing."""
-    if "maths" in state.get().hidden:
+    if state.hides("maths"):
         return
     strut = r"\rule[-0.4em]{0pt}{1.7em}"  # or the page cuts off what stands above the first line
     lines = [strut + symbols, *([numbers] if isinstance(numbers, str) else numbers)]
@@ -42,7 +42,7 @@ def as_text(words: str) -> str:
 
 
 def try_this(prompt: str) -> None:
-    if "try" not in state.get().hidden:
+    if not state.hides("try"):
         st.info(f"**Try:** {prompt}", icon=":material/edit:")
 
 
@@ -51,7 +51,7 @@ def quiz(key: str, question: str, options: Sequence[str], solve: Callable[[], tu
 
     Gives back whether the page may tell the answer now.
     """
-    if "quiz" in state.get().hidden:
+    if state.hides("quiz"):
         return True
     with st.container(border=True):
         # not a radio: an arrow key, meant to turn the page, would choose another answer
@@ -65,8 +65,11 @@ def quiz(key: str, question: str, options: Sequence[str], solve: Callable[[], tu
 
 def look_closer(view: "View", panels: dict[str, Callable[["View"], None]], key: str) -> None:
     """One of several panels, chosen by the visitor."""
-    chosen = st.segmented_control("Look closer", list(panels), default=next(iter(panels)), required=True, key=key)
-    panels[chosen](view)
+    names = list(panels)
+    st.session_state[key] = opened = state.panel(names)
+    st.segmented_control("Look closer", names, required=True, key=key,
+                         on_change=lambda: state.open_panel(st.session_state[key], names))
+    panels[opened](view)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ page = st.navigation(list(pages.values()), position="top")
 here = next(name for name, candidate in pages.items() if candidate == page)
 
 st.session_state.page = here
-state.restore()
+state.restore(here)
 state.settle()
 frame.sidebar(here)
 if here != "draw":

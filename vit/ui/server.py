@@ -2,6 +2,9 @@
 
 A page on the web can make a visitor's browser ask a server on the visitor's own machine, under a name of its choice
 (DNS rebinding), or show that server's pages in a frame and have the visitor click there.
+
+The one HTML file that Streamlit serves also gets what all our pages share, such as their style.
+There it is sent once per visit, where an element of a page is sent with every click.
 """
 
 import ipaddress
@@ -16,12 +19,14 @@ from starlette.middleware import Middleware
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from vit.ui import markup
+
 SCRIPT = Path(__file__).with_name("script.py")
 FRAMED_BY = "PATCHWISE_FRAMED_BY"  # environment variable: sites that may show the app in a frame, separated by spaces
 
 
 def middleware() -> list[Middleware]:
-    return [Middleware(KnownHosts), Middleware(NoFrames)]
+    return [Middleware(KnownHosts), Middleware(NoFrames), Middleware(OwnLook)]
 
 
 class KnownHosts:
@@ -78,3 +83,42 @@ class NoFrames:
             await send(message)
 
         await self.app(scope, receive, with_policy if scope["type"] == "http" else send)
+
+
+class OwnLook:
+    """Puts what all our pages share into the HTML file, in front of all that Streamlit shows."""
+
+    PLACE = b'<div id="root"></div>'
+    # Nothing can be put into a packed file, and who asks whether it has changed would keep one without our look.
+    NOT_ASKED = (b"accept-encoding", b"if-none-match", b"if-modified-since")
+
+    def __init__(self, app: ASGIApp):
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        asked_for = Headers(scope=scope).get("accept", "") if scope["type"] == "http" else ""
+        if "text/html" not in asked_for or scope["method"] != "GET":
+            await self.app(scope, receive, send)
+            return
+        start: Message = {}
+        body = b""
+
+        async def with_our_look(message: Message) -> None:
+            nonlocal start, body
+            if message["type"] == "http.response.start":
+                start = message
+                return
+            body += message.get("body", b"")
+            if message.get("more_body"):
+                return
+            headers = MutableHeaders(scope=start)
+            if headers.get("content-type", "").startswith("text/html") and self.PLACE in body:
+                body = body.replace(self.PLACE, markup.around_pages().encode() + self.PLACE)
+                headers["content-length"] = str(len(body))
+                for validator in ("etag", "last-modified"):
+                    del headers[validator]
+            await send(start)
+            await send({"type": "http.response.body", "body": body})
+
+        headers = [(name, value) for name, value in scope["headers"] if name not in self.NOT_ASKED]
+        await self.app({**scope, "headers": headers}, receive, with_our_look)

@@ -23,7 +23,7 @@ Choose = Callable[[int], None]
 
 
 def show(picture: Picture, key: str = "", on_choose: Choose | None = None) -> None:
-    """Only templates, which cannot be clicked, need no key."""
+    """Only templates that nobody clicks need no key."""
     match picture:
         case PixelPicture():
             _pixels(picture, key, on_choose)
@@ -33,6 +33,8 @@ def show(picture: Picture, key: str = "", on_choose: Choose | None = None) -> No
             st.echarts_chart(dict(picture.options), key=key, height=picture.height, alt=picture.alt)
         case CurvesPicture():
             markup.component("curves")(key=key, data=[asdict(picture)])
+        case TemplatePicture() if on_choose:
+            _choices(picture, key, on_choose)
         case TemplatePicture():
             st.html(markup.render(picture.template, alt=picture.alt, **picture.values))
         case _:
@@ -52,9 +54,10 @@ def _pixels(picture: PixelPicture, key: str, on_choose: Choose | None) -> None:
 def as_data(picture: PixelPicture, clickable: bool) -> dict:
     """What picture.js draws."""
     return {
-        "source": colours.data_uri(picture.pixels), "aspect": picture.pixels.shape[1] / picture.pixels.shape[0],
+        "source": picture.source, "aspect": picture.pixels.shape[1] / picture.pixels.shape[0],
         "rows": picture.rows, "columns": picture.columns, "width": picture.width, "alt": picture.alt,
-        "chosen": list(map(int, picture.chosen)), "dashed": list(map(int, picture.dashed)), "lines": picture.lines,
+        "chosen": list(map(int, picture.chosen)), "dashed": list(map(int, picture.dashed)), "span": picture.span,
+        "lines": picture.lines,
         "labels": list(picture.labels), "words": dict(picture.words),
         "bright": bright_cells(picture) if picture.words else [], "clickable": clickable,
         "rowNames": list(map(str, picture.row_names)), "columnNames": list(map(str, picture.column_names)),
@@ -74,6 +77,16 @@ def bright_cells(picture: PixelPicture) -> list[int]:
     x = ((np.arange(picture.columns) + 0.5) * width / picture.columns).astype(int)
     light = picture.pixels[np.ix_(y, x)] @ [0.3, 0.59, 0.11]
     return np.flatnonzero(light > 140).tolist()
+
+
+def _choices(picture: TemplatePicture, key: str, on_choose: Choose) -> None:
+    def chosen() -> None:
+        choice = st.session_state[key].choice
+        if choice is not None:
+            on_choose(int(choice))
+
+    html = markup.render(picture.template, alt=picture.alt, **picture.values)
+    markup.component("choices", styled_by_page=True)(key=key, data=[html], on_choice_change=chosen)
 
 
 def _chart(picture: PlotlyPicture, key: str, on_choose: Choose | None) -> None:

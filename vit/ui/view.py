@@ -10,7 +10,7 @@ from vit.charts import patches
 from vit.datasets import DATASETS, Dataset, Normalisation
 from vit.details import Details
 from vit.drawing import Drawing
-from vit.ui import models, state
+from vit.ui import beside, models, state
 
 if TYPE_CHECKING:
     from vit.config import ViTConfig
@@ -50,12 +50,15 @@ class View:
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """By number, as many as the model has; digits have no other names than these numbers."""
-        if self.reads_digits:
-            return ()
+        """By number, as many as the model has."""
         names = self.dataset.classes if self.dataset else self.details.classes
         count = self.config.classes
         return names if len(names) == count else tuple(map(str, range(count)))
+
+    @property
+    def thing(self) -> str:
+        """What a picture for this model is called."""
+        return self.dataset.thing if self.dataset else "picture"
 
     @property
     def reads_digits(self) -> bool:
@@ -83,12 +86,30 @@ class View:
 def current() -> View | None:
     """None while there is no ink on the canvas. Reading it changes nothing."""
     choice = state.get()
-    if choice.drawing is None or models.image_of(choice.drawing) is None:
+    return None if choice.drawing is None else of(choice.drawing, choice.model, choice)
+
+
+def compared(view: View) -> View | None:
+    """The same page for what stands beside: another drawing, or another model. None if nothing does.
+
+    Raises ValueError or FileNotFoundError with a sentence if it cannot be had any more.
+    """
+    choice = state.get()
+    code = choice.beside
+    if not code:
         return None
-    model, details = models.load(choice.model)
+    drawing = beside.drawing_in(code)
+    return of(drawing, view.model_id, choice) if drawing else of(view.drawing, code, choice)
+
+
+def of(drawing: Drawing, model_id: str, choice: state.Choice) -> View | None:
+    """What this model makes of this drawing, with what the visitor has chosen as far as the model has it."""
+    if models.image_of(drawing) is None:
+        return None
+    model, details = models.load(model_id)
     config = model.config
     return View(
-        choice.drawing, models.trace(choice.model, choice.drawing), model, choice.model, details,
+        drawing, models.trace(model_id, drawing), model, model_id, details,
         min(choice.layer, config.depth - 1), min(choice.head, config.heads - 1), min(choice.token, config.tokens - 1),
         dark=is_dark(),
     )

@@ -81,6 +81,10 @@ def changes(config: "ViTConfig") -> list[Change]:
     return [Change(words, probe) for wanted, words, probe in possible if wanted]
 
 
+def probes(config: "ViTConfig") -> list["Probe"]:
+    return [change.probe for change in changes(config)]
+
+
 def listed(words: list[str]) -> str:
     """a, b and c"""
     return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
@@ -118,6 +122,16 @@ def as_code() -> str:
     items += [f"head{layer + 1}.{head + 1}" for layer, head in sorted(kept.get(key("heads"), ()))]
     items += [f"{name}{block}" for name in BLOCKS for block in sorted(kept.get(key(name)) or ())]
     return ",".join(items)
+
+
+def beyond(config: "ViTConfig") -> list[str]:
+    """What is taken away that this model does not have, in words."""
+    kept = st.session_state
+    patches = [f"patch {patch + 1}" for patch in sorted(kept.get(key("patches"), ())) if patch >= config.patches]
+    heads = [f"head {head + 1} of layer {layer + 1}" for layer, head in sorted(kept.get(key("heads"), ()))
+             if layer >= config.depth or head >= config.heads]
+    blocks = [f"block {block}" for name in BLOCKS for block in kept.get(key(name)) or () if block > config.depth]
+    return patches + heads + blocks
 
 
 def restore(code: str) -> bool:

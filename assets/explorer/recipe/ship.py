@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from assets.explorer.recipe import calibrate
 from benchmarks.report import logits_of
 from vit import checkpoints, data
 from vit.explain import softmax
@@ -65,6 +66,7 @@ def main():
     checkpoints.save(model, shipped, details, half=half)
     most_certain_first = wrong[np.argsort(-test.max(1)[wrong])]
     (shipped.parent / "mistakes.json").write_text(json.dumps(most_certain_first.tolist()) + "\n")
+    calibrate.record(test, test_labels)
     print(json.dumps({name: value for name, value in details.items() if name != "epochs"}, indent=1))
 
 

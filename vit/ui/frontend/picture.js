@@ -1,3 +1,6 @@
+const WORD = 13, SMALLEST_WORD = 7;  // pixels
+const LETTER = 0.6;  // width of a letter in parts of its height
+
 export default function ({ data: [data], parentElement, setTriggerValue }) {
   const root = parentElement.querySelector(".picture");
   const part = (name) => root.querySelector(name);
@@ -28,8 +31,9 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
       return span;
     };
     part(".names").replaceChildren(
-      ...rowNames.map((text, r) => name(text, "-0.4rem", percent((r + 0.5) / rows), "row")),
-      ...columnNames.map((text, c) => name(text, percent((c + 0.5) / columns), "-0.2rem", "column")));
+      ...rowNames.map((text, r) => text && name(text, "-0.4rem", percent((r + 0.5) / rows), "row")).filter(Boolean),
+      ...columnNames.map((text, c) => text && name(text, percent((c + 0.5) / columns), "-0.2rem", "column"))
+        .filter(Boolean));
   });
   draw("image", [data.source, data.alt], () => Object.assign(part("img"), { src: data.source, alt: data.alt }));
   draw("lines", [rows, columns, data.lines], () => {
@@ -40,17 +44,17 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
     part("svg").setAttribute("viewBox", `0 0 ${columns} ${rows}`);
     part("svg").innerHTML = lines;
   });
-  const inCell = (element, index) => {
-    element.style.left = percent((index % columns + 0.5) / columns);
+  const inCell = (element, index, span = 1) => {
+    element.style.left = percent((index % columns + span / 2) / columns);
     element.style.top = percent((Math.floor(index / columns) + 0.5) / rows);
     return element;
   };
-  draw("boxes", [rows, columns, data.chosen, data.dashed], () => {
+  draw("boxes", [rows, columns, data.chosen, data.dashed, data.span], () => {
     const box = (index, kind) => {
-      const cell = inCell(document.createElement("div"), index);
+      const cell = inCell(document.createElement("div"), index, data.span);
       cell.className = kind;
-      cell.style.width = `max(${percent(1 / columns)}, 14px)`;  // a thin cell would vanish under its own frame
-      cell.style.height = `max(${percent(1 / rows)}, 14px)`;
+      cell.style.width = percent(data.span / columns);
+      cell.style.height = percent(1 / rows);
       return cell;
     };
     part(".boxes").replaceChildren(
@@ -64,6 +68,16 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
       word.className = bright.has(Number(index)) ? "on-bright" : "";
       return word;
     }));
+    // Words shrink with their cells, and stay away where nobody could read them: the tip tells them as well.
+    const longest = Math.max(0, ...Object.values(data.words).map((text) => text.length));
+    root.fit = () => {
+      const size = Math.min(WORD, frame.clientWidth / columns / (longest * LETTER));
+      part(".words").style.fontSize = `${size}px`;
+      part(".words").style.display = size < SMALLEST_WORD ? "none" : "";
+    };
+    root.fit();
+    root.watch ??= new ResizeObserver(() => root.fit());
+    root.watch.observe(frame);
   });
   draw("scale", [data.scale, data.width], () => {
     scale.style.display = data.scale ? "flex" : "none";
@@ -79,15 +93,21 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
     return Math.min(Math.max(r, 0), rows - 1) * columns + Math.min(Math.max(c, 0), columns - 1);
   };
   frame.onclick = (event) => { if (data.clickable) setTriggerValue("cell", cellAt(event)); };
+  const tell = (cell) => {
+    root.told = cell;
+    tip.textContent = data.labels[cell] ?? "";
+    tip.style.display = tip.textContent ? "block" : "none";
+  };
+  if (root.told !== undefined) tell(root.told);  // a click may have changed what it says
   frame.onpointermove = (event) => {
-    const text = data.labels[cellAt(event)];
-    tip.style.display = text ? "block" : "none";
-    if (!text) return;
-    tip.textContent = text;
+    tell(cellAt(event));
     const area = frame.getBoundingClientRect();
     const x = event.clientX - area.left;
     tip.style.left = `${Math.min(x + 12, Math.max(0, area.width - tip.offsetWidth))}px`;
     tip.style.top = `${event.clientY - area.top + 16}px`;
   };
-  frame.onpointerleave = () => { tip.style.display = "none"; };
+  frame.onpointerleave = () => {
+    root.told = undefined;
+    tip.style.display = "none";
+  };
 }

@@ -4,14 +4,16 @@ import numpy as np
 import streamlit as st
 
 from vit import explain
-from vit.charts import attention
+from vit.charts import attention, vectors
 from vit.charts.patches import token_name, token_word
-from vit.numbers import latex_size, row_vector
+from vit.numbers import fixed, latex_size
 from vit.ui import models, parts, state
+from vit.ui.panels import heads, projections, side_by_side
 from vit.ui.show import show
 from vit.ui.view import View
 
 HARDLY = 0.05  # bits: a smaller difference between mean entropies is called none
+HELPS = 0.0005  # probability: what hiding a patch must win, so that the sentence shows it
 
 
 def chosen_key(view: View) -> int:
@@ -34,44 +36,70 @@ def row_of(view: View) -> np.ndarray:
 
 
 def sentence(view: View) -> str:
+    """What the chosen head looks at, and which of all looks hardest."""
     row = row_of(view)
     best = np.argsort(-row[1:])[:3] + 1
     patches = ", ".join(map(str, sorted(best)))
     return (f"Head {view.head + 1} of layer {view.layer + 1} spends **{row[best].sum():.0%}** of "
-            f"{token_word(view.token)}'s attention on the patches {patches}, and {row[0]:.0%} on CLS.")
+            f"{token_word(view.token)}'s attention on the patches {patches}, and {row[0]:.0%} on CLS. {hardest(view)}")
 
 
-def where_it_looks(view: View) -> None:
-    """All heads at once, and the chosen one over the digit."""
+def hardest(view: View) -> str:
+    look, count = explain.hardest_look(view.trace, view.token), view.config.depth * view.config.heads
+    return (f"Of all {count} heads, **head {look.head + 1} of layer {look.layer + 1}** looks hardest: {look.share:.0%} "
+            f"on patch {look.patch + 1} alone.")
+
+
+def where_it_looks(view: View, other: View | None) -> None:
+    """All heads at once, and the chosen one over the digit; of both, where something stands beside."""
+    if other is not None:
+        beside_each_other(view, other)
+        return
     left, right = st.columns([3, 2], gap="large")
     with left:
-        every_head(view)
+        every_head(view, one_scale())
     with right:
         over_digit(view)
 
 
-def every_head(view: View) -> None:
-    shared = st.toggle("one scale for all maps", key="shared_scale")
-    show(attention.every_head(view.trace, view.token, view.layer, view.head, shared), "heads",
+def one_scale() -> bool:
+    return st.toggle("one scale for all maps", key="shared_scale")
+
+
+def beside_each_other(view: View, other: View) -> None:
+    if not side_by_side.are_the_same(view, other):
+        st.markdown(side_by_side.heads_in_words(view, other))
+    shared = one_scale()
+    for column, one, another, side in zip(st.columns(2, gap="large"), (view, other), (other, view), ("", "_beside"),
+                                          strict=True):
+        with column:
+            side_by_side.headline(one, another, hardest(one))
+            every_head(one, shared, side)
+            over_digit(one, side)
+
+
+def every_head(view: View, shared: bool, side: str = "") -> None:
+    show(attention.every_head(view.trace, view.token, view.layer, view.head, shared), f"heads{side}",
          lambda cell: choose_head(view, cell))
 
 
-def over_digit(view: View) -> None:
+def over_digit(view: View, side: str = "") -> None:
     row, token, key = row_of(view), view.token, chosen_key(view)
     st.markdown(f"**{token_word(token)} looks at your digit** · layer {view.layer + 1}, head {view.head + 1}")
     show(attention.over_digit(
         view.trace.image, row, alt="attention over the digit", width=430,
         caption=f"of the attention · {row[0]:.1%} goes to CLS", chosen=[token - 1] if token else [],
         dashed=[key - 1] if key and key != token else [],
-    ), "over_digit", lambda cell: choose_key(cell + 1))
+    ), f"over_digit{side}", lambda cell: choose_key(cell + 1))
     st.caption("Click a patch to unfold how much it gets, below; a broken frame marks it."
                + (f" The whole frame is {token_word(token)}, which looks." if token else ""))
 
 
 def look_closer(view: View) -> None:
     parts.look_closer(view, {
-        "One pair": one_pair, "Whole pattern": whole_pattern, "All heads": all_heads, "What counts": what_counts,
-        "Why √d_k": why_scaling, "GPT's mask": causal_mask,
+        "One pair": one_pair, "q, k and v": queries_keys_values, "Heads to z′": projections.heads_to_stream,
+        "Whole pattern": whole_pattern, "Heads that matter": heads_that_matter, "What counts": what_counts,
+        "All heads": all_heads, "Why √d_k": why_scaling, "GPT's mask": causal_mask,
     }, "attention_panel")
 
 
@@ -94,7 +122,8 @@ def match(view: View, key: int) -> None:
     block, head, query, d_k = view.trace.blocks[view.layer], view.head, view.token, view.config.head_width
     q, k, score = block.q[head, query], block.k[head, key], block.scores[head, query, key]
     st.markdown(f"**1 · How well do they match?** {token_word(query)}'s query times {token_word(key)}'s key, "
-                f"{d_k} products:")
+                f"d_k = D/h = {view.config.width}/{view.config.heads} = {d_k} products. Where both come "
+                "from, “q, k and v” tells.")
     show(attention.products(q, k, view.dark), "qk")
     parts.provenance("q · k", "Component by component, summed.",
                      explain.dot_product(q, k, total=float(score * np.sqrt(d_k))), "q", "k")
@@ -107,9 +136,9 @@ def divide_and_softmax(view: View, key: int) -> None:
     st.markdown(f"**2 · Divide by √d_k, then softmax** over all {view.config.tokens} tokens")
     parts.equation(
         r"a_{ij} = \frac{e^{q_i \cdot k_j / \sqrt{d_k}}}{\sum_m e^{q_i \cdot k_m / \sqrt{d_k}}}",
-        [rf"\frac{{q \cdot k}}{{\sqrt{{{d_k}}}}} = \frac{{{score * np.sqrt(d_k):.3f}}}{{{np.sqrt(d_k):.3f}}} = "
-         rf"{score:.3f}",
-         rf"a = \frac{{e^{{{score:.3f}}}}}{{{latex_size(total)}}} = "
+        [rf"\frac{{q \cdot k}}{{\sqrt{{{d_k}}}}} = \frac{{{fixed(score * np.sqrt(d_k), 3)}}}{{{np.sqrt(d_k):.3f}}} = "
+         rf"{fixed(score, 3)}",
+         rf"a = \frac{{e^{{{fixed(score, 3)}}}}}{{{latex_size(total)}}} = "
          rf"\frac{{{latex_size(np.exp(score))}}}{{{latex_size(total)}}} = {row[key]:.4f}"],
     )
     show(attention.score_strip(scores, key, view.dark), "strip_scores", choose_key)
@@ -122,10 +151,25 @@ def collect(view: View) -> None:
     column = int(np.abs(out).argmax())
     pieces = explain.dot_product(row_of(view), block.v[head, :, column], total=float(out[column]))
     st.markdown(f"**3 · Collect.** Every token's value vector, weighted by the attention it gets, is summed. "
-                f"This is what head {head + 1} brings to {token_word(query)}:")
-    parts.equation(r"\text{head}_i = \sum_j a_{ij}\,v_j", row_vector(out))
+                f"This is what head {head + 1} brings to {token_word(query)}; what becomes of all heads together, "
+                "“Heads to z′” tells.")
+    parts.equation(r"\text{head}_i = \sum_j a_{ij}\,\mathbf{v}_j")
+    show(vectors.row(out, view.dark, alt=f"what head {head + 1} brings home", caption=f"{len(out)} numbers",
+                     chosen=[column]), "brought")
     parts.provenance(f"component {column + 1}", "The largest of these numbers: attention times value, over all tokens.",
                      pieces, "a", "v", count_from=0)
+
+
+def queries_keys_values(view: View) -> None:
+    projections.queries_keys_values(view, chosen_key(view))
+
+
+def heads_that_matter(view: View) -> None:
+    """All single switch-offs, measured on this drawing."""
+    heads.that_matter(view, "heads_that_matter", lambda cell: choose_head(view, cell),
+                      [view.layer * view.config.heads + view.head])
+    st.caption("Measured on your drawing alone: each head gives 0 in turn, and the model answers again. Click one to "
+               "look into it; on the page What if you can switch off several.")
 
 
 def whole_pattern(view: View) -> None:
@@ -156,10 +200,14 @@ def what_counts(view: View) -> None:
     trace, config = view.trace, view.config
     lost = models.occlusion(view.model_id, view.drawing)
     worst = int(lost.argmax())
-    st.markdown("Which patches does the answer stand on? Two guesses from attention, and a measurement: each of the "
-                f"{config.patches} patches hidden in turn, so that nobody can look at it. Without "
+    helps = int(lost.argmin())
+    st.markdown("Which patches does the answer stand on? Two guesses from attention, and a measurement on your "
+                f"drawing: each of the {config.patches} patches hidden in turn, so that nobody can look at it. Without "
                 f"**patch {worst + 1}** the {trace.prediction} goes from {view.confidence:.1%} to "
-                f"{view.confidence - lost[worst]:.1%}.")
+                f"{view.confidence - lost[worst]:.1%}."
+                + (f" Hiding can help, too: without **patch {helps + 1}** (blue) it goes up to "
+                   f"{view.confidence - lost[helps]:.1%}, so what is there speaks for another digit."
+                   if lost[helps] < -HELPS else ""))
     guesses = {"CLS looks": (trace.blocks[-1].pattern[:, 0].mean(0), "last layer, mean of its heads"),
                "Attention rollout": (explain.rollout(trace), "through all layers")}
     *columns, last = st.columns(3, gap="medium")
@@ -171,7 +219,8 @@ def what_counts(view: View) -> None:
     with last:
         st.markdown(f"**Measured** · what the {trace.prediction} loses without it")
         show(attention.losses(trace.image, lost), "counts_lost")
-    st.caption("Order agrees: rank correlation with the measurement. 1 is the same order of patches, 0 is none.")
+    st.caption("All three are about this one drawing, in this model. Order agrees: rank correlation with the "
+               "measurement. 1 is the same order of patches, 0 is none.")
 
 
 def why_scaling(view: View) -> None:

@@ -1,6 +1,7 @@
 """Draw: a digit from pen, sample or photo; what the model sees of it; its answer. There may be no ink yet."""
 
 import json
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,8 @@ import streamlit as st
 
 from vit import data, drawing
 from vit.charts import draw
+from vit.charts.picture import PixelPicture
+from vit.datasets import DATASETS
 from vit.drawing import ink
 from vit.ui import canvas, models, parts, state
 from vit.ui.show import show
@@ -29,18 +32,18 @@ def sentence(view: View | None) -> str:
 
 def drawing_to_answer(view: View | None) -> None:
     """The canvas, what becomes of the ink, and the answer, side by side."""
-    row = st.container(horizontal=True, gap="medium")
+    row = st.container(horizontal=True, gap="medium", key="drawing")
     with row.container(width=drawing.SIDE):
         canvas.show()
         canvas_buttons()
-    with row.container(width=236):
+    with row.container(width=236, key="drawing_steps"):
         steps(view)
-    with row.container(width="stretch"):
+    with row.container(width="stretch", key="drawing_answer"):
         answer(view)
 
 
 def canvas_buttons() -> None:
-    chosen = state.get().drawing
+    chosen = state.drawing()
     with st.container(horizontal=True):
         st.button("Undo", icon=":material/undo:", on_click=canvas.undo, disabled=not (chosen and chosen.strokes))
         st.button("Clear", icon=":material/delete:", on_click=canvas.clear, disabled=chosen is None)
@@ -79,29 +82,36 @@ def way_to_the_middle(found: ink.Ink) -> list[tuple[np.ndarray, str]]:
 
 def answer(view: View | None) -> None:
     if view is None:
-        st.markdown("#### The answer\nappears with your first stroke, and follows each further one.")
+        classes = len(DATASETS["mnist"].classes)
+        show(draw.no_answer(classes, "comes with your first stroke"))
         return
     comment = f"{view.confidence:.1%} sure" if view.sure else f"not sure: {view.confidence:.1%} at best"
     label = view.drawing.label if view.reads_digits else None
     if label is not None and label != view.trace.prediction:
         comment += f" · its writer meant {label}"
     show(draw.answer(view.trace.probabilities, view.sure, name="answer", comment=comment,
-                     classes=view.class_names))
+                     classes=() if view.reads_digits else view.class_names))
 
 
 def samples(view: View | None) -> None:
     """Digits of MNIST's test set, some of which the model gets wrong."""
     right, wrong = sample_indices()
     indices = right + wrong
-    images, labels = data.load("mnist", "test")
     chosen = view.drawing.sample if view else None
     st.markdown("**Or pick one** from MNIST's test set, which the explorer's model has never learned from. "
                 f"It gets the last {len(wrong)} wrong.")
-    show(draw.samples(images[indices], labels[indices], indices.index(chosen) if chosen in indices else None),
-         "samples", lambda cell: state.draw(drawing.from_sample(indices[min(cell, len(indices) - 1)])))
+    show(sample_sheet(indices.index(chosen) if chosen in indices else None), "samples",
+         lambda cell: state.draw(drawing.from_sample(indices[min(cell, len(indices) - 1)])))
 
 
-@st.cache_data
+@cache
+def sample_sheet(chosen: int | None) -> PixelPicture:
+    right, wrong = sample_indices()
+    images, labels = data.load("mnist", "test")
+    return draw.samples(images[right + wrong], labels[right + wrong], chosen)
+
+
+@cache
 def sample_indices() -> tuple[list[int], list[int]]:
     """One of each digit, and some of those that the shipped model is known to misread."""
     _, labels = data.load("mnist", "test")

@@ -7,7 +7,7 @@ from vit import explain
 from vit.charts import embedding
 from vit.charts.patches import token_name, token_word
 from vit.interventions import PositionsOff
-from vit.numbers import bracketed, number, plain, rounded
+from vit.numbers import bracketed, fixed, number, plain, rounded
 from vit.ui import parts, state
 from vit.ui.show import show
 from vit.ui.view import View
@@ -23,11 +23,12 @@ def one_output(view: View) -> parts.OneOf:
 
 
 def matrix_E(view: View) -> np.ndarray:
+    """Its columns, one below the other, as PyTorch keeps them: (D, P²C)."""
     return view.weights("embedding.projection.weight")
 
 
 def projection(view: View) -> None:
-    """One patch times one row of E, as pictures and as numbers."""
+    """One patch times one column of E, as pictures and as numbers."""
     pictures, maths = st.columns([3, 2], gap="large")
     with pictures:
         multiplied(view)
@@ -35,7 +36,6 @@ def projection(view: View) -> None:
     with maths:
         one_output(view).control()
         summed(view)
-        as_convolution(view)
 
 
 def multiplied(view: View) -> None:
@@ -62,26 +62,42 @@ def summed(view: View) -> None:
     patch, output = view.patch, one_output(view).chosen
     bias, e = view.weights("embedding.projection.bias")[output], view.trace.patch_embeddings[patch, output]
     parts.equation(
-        r"\mathbf{e} = \mathbf{E}\,x_p + \mathbf{b}",
-        rf"e_{{{output + 1}}} = \sum_{{i=1}}^{{{view.config.patch_values}}} E_{{{output + 1},i}}\,x_i + "
-        rf"b_{{{output + 1}}} = {e:.4f}",
+        r"\mathbf{e} = \mathbf{x}_p\,\mathbf{E} + \mathbf{b}",
+        [rf"\mathbf{{E}} \in \mathbb{{R}}^{{P^2 C \times D}} = \mathbb{{R}}^{{{view.config.patch_values} \times "
+         rf"{view.config.width}}}",
+         rf"e_{{{output + 1}}} = \sum_{{i=1}}^{{{view.config.patch_values}}} x_i\,E_{{i,{output + 1}}} + "
+         rf"b_{{{output + 1}}} = {fixed(e, 4)}"],
     )
     product = explain.dot_product(view.trace.patches[patch], matrix_E(view)[output], bias, total=e)
-    parts.provenance(f"output {output + 1}", f"Patch {patch + 1} times row {output + 1} of E, summed, plus a bias.",
+    parts.provenance(f"output {output + 1}", f"Patch {patch + 1} times column {output + 1} of E, summed, plus a bias.",
                      product, "x", "E")
 
 
 def as_convolution(view: View) -> None:
-    config = view.config
+    """Why a Conv2d is the same: its kernel stands on one patch, then on the next."""
+    config, output, patch = view.config, one_output(view).chosen, view.patch
+    P, after = config.patch_size, (patch + 1) % config.patches
     difference = explain.conv2d_difference(view.model, view.trace.image)
-    st.caption(f"Code often writes this as a Conv2d with kernel and stride {config.patch_size}. Computed both ways "
-               f"just now, the {config.patches} x {config.width} numbers differ by at most {number(difference)}: "
-               "it is the same thing.")
+    st.markdown(f"Code often writes this as a **Conv2d** with a kernel of {P} x {P} pixels and stride {P}. Filter "
+                f"{output + 1} is such a kernel: it stands on one patch, multiplies pixel by pixel and sums, then "
+                f"moves on by {P} pixels. It never stands on two patches at once, and no pixel is left out. So each "
+                "stand is one patch times one column of E:")
+    *stands, words = st.columns([2, 2, 3], gap="large")
+    for column, at, moment in zip(stands, (patch, after), ("here", "next"), strict=True):
+        with column:
+            show(embedding.kernel_on(view.trace.image, matrix_E(view)[output], config, at, view.dark),
+                 f"kernel_{moment}")
+            st.caption(f"{moment}: on patch {at + 1} it gives **{plain(view.trace.patch_embeddings[at, output], 3)}**, "
+                       f"which is output {output + 1} of patch {at + 1}")
+    words.markdown(f"All {config.width} filters on all {config.patches} patches: {config.patches} x {config.width} "
+                   f"numbers. Computed both ways just now, they differ by at most **{number(difference)}**: it is the "
+                   "same thing.")
 
 
 def filters(view: View) -> None:
     P, output = view.config.patch_size, one_output(view)
-    st.markdown(f"The **{output.count} filters** of this model: the rows of E, each as a {P} x {P} picture. Click one.")
+    st.markdown(f"The **{output.count} filters** of this model: the columns of E, each as a {P} x {P} picture. Click "
+                "one: it stands above, large.")
     show(embedding.all_filters(matrix_E(view), view.config.channels, output.chosen, view.dark), "filters",
          output.choose)
 
@@ -92,12 +108,18 @@ def cls_and_positions(view: View) -> None:
     rows = np.stack([before, trace.position_embeddings[token], trace.tokens[token]])
     what, where, both = rows[:, output.chosen]
     parts.equation(
-        r"\mathbf{z}_0 = [x_{\text{class}}; x_p^1\mathbf{E}; \dots; x_p^N\mathbf{E}] + \mathbf{E}_{pos}",
-        [rf"\text{{number {output.chosen + 1} of {token_word(token)}}}:",
+        r"(1)\quad \mathbf{z}_0 = [\mathbf{x}_{\text{class}};\, \mathbf{x}_p^1\mathbf{E};\, "
+        r"\mathbf{x}_p^2\mathbf{E};\, \dots;\, \mathbf{x}_p^N\mathbf{E}] + \mathbf{E}_{pos}",
+        [rf"\mathbf{{E}} \in \mathbb{{R}}^{{P^2 C \times D}} \qquad \mathbf{{E}}_{{pos}} \in "
+         rf"\mathbb{{R}}^{{(N+1) \times D}} = \mathbb{{R}}^{{{view.config.tokens} \times {view.config.width}}}",
+         rf"\text{{number {output.chosen + 1} of {token_word(token)}}}:",
          rf"{rounded(what)} + {bracketed(where)} = {rounded(both)}"],
     )
+    st.markdown("Before the patches stands one more token, **CLS**: a vector without pixels that is learned, and the "
+                "same for every picture. From it the answer will be read. Each token then gets its position added, "
+                "learned too.")
     st.markdown(f"**{token_name(token, view.config)}**: "
-                f"{'a vector of its own that no pixel touches' if token == 0 else 'its pixels'} (top), "
+                f"{'the learned vector' if token == 0 else 'its pixels times E, plus the bias'} (top), "
                 "plus where it is (middle), gives what enters the first block (bottom).")
     show(embedding.token_sum(rows, output.chosen, view.dark), "sum", lambda cell: output.choose(cell % output.count))
 
@@ -116,9 +138,9 @@ def position_maps(view: View) -> None:
 def z0(view: View) -> None:
     config = view.config
     st.markdown(f"**z₀**: {config.tokens} tokens (rows, CLS first) of {config.width} numbers each. This is all that "
-                "the blocks get.")
-    show(embedding.all_tokens(view.trace.tokens, config, view.token, view.dark), "z0",
-         lambda token: state.choose(token=token))
+                "the blocks get. Point at a number to read it, click to choose its token.")
+    picture = embedding.all_tokens(view.trace.tokens, config, view.token, view.dark)
+    show(picture, "z0", lambda cell: state.choose(token=cell // picture.columns))
 
 
 def quiz(view: View) -> None:

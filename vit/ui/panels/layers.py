@@ -12,13 +12,22 @@ from vit.numbers import bracketed, plain, rounded
 from vit.ui import parts, state
 from vit.ui.show import show
 from vit.ui.view import View
+from vit.variants import VARIANTS
 
 
 def sentence(view: View) -> str:
     sizes, layer, token = explain.added(view.trace), view.layer, view.token
+    if not explain.is_a_sum(view.config):
+        return (f"**This model is not the paper's.** {VARIANTS[view.config.variant].difference} So the stream is no "
+                "sum: what the colours call added is what attention and MLP give.")
+    most = explain.adds_most(sizes, token)
     return (f"Nothing is ever replaced. Block {layer + 1} finds **{token_word(token)}** and adds to it twice: "
             f"attention adds {layers.of_its_length(sizes.attention[layer, token])}, the MLP "
-            f"{layers.of_its_length(sizes.mlp[layer, token])}.")
+            f"{layers.of_its_length(sizes.mlp[layer, token])}. "
+            + ("**No block adds more** to it, for the length that it finds." if most == layer else
+               f"Of all blocks, **block {most + 1}** adds the most to it, for the length that it finds: attention "
+               f"{layers.of_its_length(sizes.attention[most, token])}, the MLP "
+               f"{layers.of_its_length(sizes.mlp[most, token])}."))
 
 
 def river(view: View) -> None:
@@ -45,15 +54,19 @@ def block_sum(view: View) -> None:
     layer = view.layer
     values = explain.block_sum(view.trace.blocks[layer], view.token)
     component = one_number(view, values)
-    st.subheader(f"Block {layer + 1}, as a sum", anchor=False)
+    adds = explain.is_a_sum(view.config)
+    st.subheader(f"Block {layer + 1}, as a sum" if adds else f"Block {layer + 1}, step by step", anchor=False)
     picture, maths = st.columns([3, 2], gap="large")
     with maths:
         component.control()
-        both_equations(values[:, component.chosen], layer)
+        if adds:
+            both_equations(values[:, component.chosen], layer)
+        else:
+            other_equations(view.config.variant)
     with picture:
         st.markdown(f"All **{component.count} numbers** of {token_word(view.token)} and what is added to them. Number "
                     f"{component.chosen + 1} is chosen; click another to follow it.")
-        show(layers.addition(values, layer, component.chosen, view.dark), "addition",
+        show(layers.addition(values, layer, component.chosen, view.dark, adds), "addition",
              lambda cell: component.choose(cell % component.count))
 
 
@@ -69,6 +82,17 @@ def both_equations(steps: np.ndarray, layer: int) -> None:
         rf"z_{{{layer + 1}}} = \underbrace{{{rounded(mlp)}}}_{{\text{{MLP}}}} + "
         rf"\underbrace{{{bracketed(middle)}}}_{{z'_{{{layer + 1}}}}} = {rounded(after)}",
     )
+
+
+def other_equations(variant: str) -> None:
+    """Of the two variants whose stream is no sum."""
+    if variant == "post-norm":
+        attention = r"\mathrm{LN}(\mathrm{MSA}(\mathbf{z}_{\ell-1}) + \mathbf{z}_{\ell-1})"
+        mlp = r"\mathrm{LN}(\mathrm{MLP}(\mathbf{z}'_\ell) + \mathbf{z}'_\ell)"
+    else:
+        attention, mlp = (r"\mathrm{MSA}(\mathrm{LN}(\mathbf{z}_{\ell-1}))",
+                          r"\mathrm{MLP}(\mathrm{LN}(\mathbf{z}'_\ell))")
+    parts.equation(rf"\mathbf{{z}}'_\ell = {attention}", rf"\mathbf{{z}}_\ell = {mlp}")
 
 
 def mlp(view: View) -> None:

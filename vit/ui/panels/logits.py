@@ -1,15 +1,37 @@
 """Logits: CLS becomes logits, logits become probabilities, and the answer grows from block to block."""
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
 import streamlit as st
 
 from vit import explain
-from vit.charts import logits
+from vit.calibration import Calibration
+from vit.charts import calibration, logits
 from vit.charts.classes import likeliest
-from vit.numbers import bracketed, rounded
-from vit.ui import parts
+from vit.numbers import bracketed, rounded, with_sign
+from vit.ui import models, parts
+from vit.ui.panels import side_by_side
 from vit.ui.show import show
 from vit.ui.view import View
+from vit.variants import VARIANTS
+
+
+class Read(NamedTuple):
+    """Whose numbers the head gets."""
+
+    words: str
+    symbols: str
+
+
+CLS = Read("CLS", r"\mathbf{z}_L^0")
+ELSE = {"mean-pooling": Read("the mean of all patches", r"\tfrac{1}{N} \textstyle\sum_i \mathbf{z}_L^i"),
+        "causal-last": Read("the last patch", r"\mathbf{z}_L^N")}
+
+
+def reads(view: View) -> Read:
+    return ELSE.get(view.config.variant, CLS)
 
 
 def runner_up(view: View) -> int:
@@ -29,8 +51,9 @@ def choose_class(view: View, chosen: int) -> None:
 def sentence(view: View) -> str:
     trace, second = view.trace, runner_up(view)
     settled = explain.settled_at(explain.logit_lens(trace, view.model))
-    return (f"The answer is read from CLS alone: **{trace.prediction}** with {view.confidence:.1%}, before {second} "
-            f"with {trace.probabilities[second]:.1%}. {logits.settling(settled, view.config.depth, trace.prediction)}")
+    return (f"The answer is read from {reads(view).words} alone: **{trace.prediction}** with {view.confidence:.1%}, "
+            f"before {second} with {trace.probabilities[second]:.1%}. "
+            f"{logits.settling(settled, view.config.depth, trace.prediction)}")
 
 
 def class_control(view: View) -> None:
@@ -39,19 +62,47 @@ def class_control(view: View) -> None:
                          required=True, on_change=lambda: choose_class(view, st.session_state.class_widget))
 
 
-def answer(view: View) -> None:
-    """After each block, and from the last logits to probabilities."""
-    trace, label = view.trace, chosen_class(view)
+def answer(view: View, other: View | None) -> None:
+    """After each block, and from the last logits to probabilities; of both, where something stands beside."""
+    if other is not None:
+        beside_each_other(view, other)
+        return
     left, right = st.columns(2, gap="large")
     with left:
-        st.markdown("**The answer after each block**: what the head would read if the model stopped there. Training "
-                    "teaches it the last row only.")
-        depths = explain.logit_lens(trace, view.model)
-        shown = logits.lens_classes(depths, label)
-        show(logits.lens(depths, label), "lens", lambda cell: choose_class(view, shown[cell % len(shown)]))
+        after_each_block(view)
     with right:
         st.markdown("**From logits to probabilities**: softmax makes each positive and divides by their sum.")
-        show(logits.softmax_table(trace.logits, trace.probabilities, label, view.dark))
+        softmax_table(view, chosen_class(view))
+
+
+def beside_each_other(view: View, other: View) -> None:
+    if not side_by_side.are_the_same(view, other):
+        st.markdown(side_by_side.logits_in_words(view, other))
+    label = chosen_class(view)
+    for column, one, another, side in zip(st.columns(2, gap="large"), (view, other), (other, view), ("", "_beside"),
+                                          strict=True):
+        with column:
+            side_by_side.headline(one, another)
+            lens(one, label, lambda chosen: choose_class(view, chosen), side)
+            softmax_table(one, label)
+
+
+def after_each_block(view: View) -> None:
+    told = ("" if explain.is_a_sum(view.config) else
+            " In this model each block hands on something new and not a sum, so the rows before the last tell less.")
+    st.markdown("**The answer after each block**: what the head would read if the model stopped there. Training "
+                f"teaches it the last row only.{told}")
+    lens(view, chosen_class(view), lambda chosen: choose_class(view, chosen))
+
+
+def lens(view: View, label: int, choose: Callable[[int], None], side: str = "") -> None:
+    label, depths = min(label, view.config.classes - 1), explain.logit_lens(view.trace, view.model)
+    shown = logits.lens_classes(depths, label)
+    show(logits.lens(depths, label), f"lens{side}", lambda cell: choose(shown[cell % len(shown)]))
+
+
+def softmax_table(view: View, label: int) -> None:
+    show(logits.softmax_table(view.trace.logits, view.trace.probabilities, label, view.dark))
 
 
 def one_logit(view: View) -> None:
@@ -59,15 +110,19 @@ def one_logit(view: View) -> None:
     st.subheader(f"The logit of {label}", anchor=False)
     picture, maths = st.columns([3, 2], gap="large")
     with picture:
-        st.markdown(f"The {width} numbers of CLS after the last norm, times the {width} weights of the head for "
-                    f"{label}. What is red in the last row speaks for {label}, what is blue against it.")
+        st.markdown(f"The {width} numbers of {reads(view).words} after the last norm, times the {width} weights of "
+                    f"the head for {label}. What is red in the last row speaks for {label}, what is blue against it.")
         show(logits.reading(trace.cls_out, view.weights("head.weight")[label], label, view.dark), "reading")
     with maths:
         parts.equation(
-            r"\mathbf{y} = \mathrm{LN}(\mathbf{z}_L^0) \qquad \text{logits} = \mathbf{W}\mathbf{y} + \mathbf{b}"
+            rf"(4)\quad \mathbf{{y}} = \mathrm{{LN}}({reads(view).symbols})",
+            [r"\text{logits} = \mathbf{y}\,\mathbf{W} + \mathbf{b}",
+             rf"\mathbf{{y}} \in \mathbb{{R}}^{{D}} = \mathbb{{R}}^{{{width}}} \qquad \mathbf{{W}} \in "
+             rf"\mathbb{{R}}^{{{width} \times {view.config.classes}}}"],
         )
         parts.provenance(
-            f"logit of {label}", f"CLS after the last norm, times the head's weights for {label}, plus a bias.",
+            f"logit of {label}",
+            f"{reads(view).words} after the last norm, times the column of W for {label}, plus a bias.",
             explain.class_logit(trace, view.model, label), "y", "w",
         )
 
@@ -90,12 +145,18 @@ def why_not_the_rival(view: View) -> None:
     """Who has put how much between the answer and the class looked into, or the second best."""
     trace, winner, label = view.trace, view.trace.prediction, chosen_class(view)
     rival = runner_up(view) if label == winner else label
-    shares = explain.contributions(trace, view.model, winner, rival)
     st.subheader(f"Why {winner} and not {rival}?", anchor=False)
-    st.markdown(f"CLS at the end is the sum of what it started with and all that the blocks have added. Divided by the "
-                f"deviation that the last norm finds in this drawing, the lead of {winner} over {rival} is a sum too. "
-                f"Each block puts in two parts, first attention, then its MLP: red for "
-                f"{winner}, blue for {rival}. Each bar starts where the one before it ended.")
+    if not explain.is_a_sum(view.config):
+        st.markdown("Who has put how much between the two cannot be shared out here: "
+                    f"{VARIANTS[view.config.variant].difference} CLS at the end is not the sum of what the blocks "
+                    "have given.")
+        return
+    shares = explain.contributions(trace, view.model, winner, rival)
+    st.markdown(f"What the head reads, {reads(view).words} at the end, is the sum of what it started with and all that "
+                "the blocks have added. Divided by the deviation that the last norm finds in this drawing, the lead of "
+                f"{winner} over {rival} is a sum too. Each block puts in two parts, first attention, then its MLP: red "
+                f"for {winner}, blue for {rival}. Each bar starts where the one before it ended. "
+                f"{most_of(shares, rival)}")
     show(logits.waterfall(shares, winner, rival, view.dark), "waterfall")
     parts.equation(
         rf"\begin{{aligned}}\text{{logit}}_{{{winner}}} - \text{{logit}}_{{{rival}}} &= z_0 + \sum "
@@ -109,6 +170,43 @@ def why_not_the_rival(view: View) -> None:
     st.caption("Fixed: the last norm's β and the head's biases, the same for every drawing. The numbers here are "
                "rounded, so a last digit may be one off; unrounded, the sum misses the difference of the logits by "
                f"{gap:.0e}.")
+
+
+def most_of(shares: explain.Contributions, rival: int) -> str:
+    """Which block contributes most, and which stands most against it."""
+    most, least = int(shares.blocks.argmax()), int(shares.blocks.argmin())
+
+    def both(block: int) -> str:
+        return (f"{with_sign(shares.blocks[block])} (attention {with_sign(shares.attention[block])}, MLP "
+                f"{with_sign(shares.mlp[block])})")
+
+    told = f"**Block {most + 1}** contributes most: {both(most)}."
+    return told + (f" Block {least + 1} speaks most for {rival}: {both(least)}." if shares.blocks[least] < 0 else "")
+
+
+def how_sure(view: View) -> None:
+    """Why this probability: what the model was taught, and how often it is right when it is as sure as here."""
+    measured = models.calibration(view.model_id)
+    reads = f" from a model that reads {measured.accuracy:.1%}" if measured else ""
+    closer = st.expander(f"Why {view.confidence:.0%}{reads}, and what is “sure”?", key="how_sure", on_change="rerun")
+    if closer.open:
+        with closer:
+            sureness(view, measured)
+
+
+def sureness(view: View, measured: Calibration | None) -> None:
+    if measured is None:
+        st.markdown("A probability is what softmax makes of the logits, and no promise. The pages call it **sure** "
+                    f"from {view.details.unsure_below:.0%} on. How often this model is right when it is how sure has "
+                    "not been measured; of the explorer's own model it has.")
+        return
+    words, curve = st.columns([2, 3], gap="large")
+    with words:
+        st.markdown("\n\n".join(calibration.in_words(
+            measured, view.confidence, view.details.unsure_below, view.config.classes
+        )))
+    with curve:
+        show(calibration.curve(measured, view.confidence, view.dark), "calibration")
 
 
 def try_this(view: View) -> None:

@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from vit.charts import patches
+from vit.charts import patches, vectors
 from vit.numbers import number, row_vector
 from vit.ui import parts, state
 from vit.ui.show import show
@@ -43,15 +43,14 @@ def one_patch(view: View) -> None:
         "as its makers have scaled those that it learned from:"))
     mean, deviation = map(by_channel, (view.normalisation.mean, view.normalisation.deviation))
     parts.equation(
-        rf"x = \frac{{\text{{pixel}}/255 - {mean}}}{{{deviation}}}\qquad x_p^{{{patch + 1}}} \in \mathbb{{R}}^{{P^2 "
-        rf"C}}",
-        rf"x_p^{{{patch + 1}}} = {row_vector(view.trace.patches[patch])}",
+        rf"x = \frac{{\text{{pixel}}/255 - {mean}}}{{{deviation}}}",
+        [rf"\mathbf{{x}}_p^{{{patch + 1}}} \in \mathbb{{R}}^{{P^2 C}} = \mathbb{{R}}^{{{config.patch_values}}}",
+         rf"\mathbf{{x}}_p^{{{patch + 1}}} = {row_vector(view.trace.patches[patch])}",
+         rf"N = \frac{{H}}{{P}} \cdot \frac{{W}}{{P}} = \frac{{{config.image_size}}}{{{P}}} \cdot "
+         rf"\frac{{{config.image_size}}}{{{P}}} = {N}"],
     )
-    parts.equation(
-        r"N = \frac{H}{P} \cdot \frac{W}{P}",
-        rf"N = \frac{{{config.image_size}}}{{{P}}} \cdot \frac{{{config.image_size}}}{{{P}}} = {config.grid} \cdot "
-        rf"{config.grid} = {N}",
-    )
+    show(vectors.row(view.trace.patches[patch], view.dark, alt=f"patch {patch + 1} as one row of numbers", width=640,
+                     caption=f"patch {patch + 1} as one row: {config.patch_values} numbers"), "patch_row")
 
 
 def by_channel(values: tuple[float, ...]) -> str:
@@ -61,7 +60,9 @@ def by_channel(values: tuple[float, ...]) -> str:
 
 def reading_order(view: View) -> None:
     last = view.config.patches - 1
-    st.markdown(f"**The sentence the model reads**: {view.config.patches} patches in reading order.")
+    st.markdown(f"**The sentence the model reads**: {view.config.patches} patches in reading order. "
+                "Before them the model puts one token more, **CLS**, which has no pixels: it is learned, and the same "
+                "for every picture. From it the answer will be read.")
     show(patches.sentence(view.trace.image, view.config, view.patch), "strip",
          lambda cell: choose_patch(min(cell, last)))
 

@@ -3,9 +3,11 @@
 from typing import TYPE_CHECKING
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from vit.charts import attention, draw, patches
 from vit.ui import parts, what_if
+from vit.ui.panels.heads import that_matter
 from vit.ui.show import show
 from vit.ui.view import View
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 def changed(view: View) -> "ForwardTrace":
     """The drawing in the model with all that is taken away."""
-    return view.changed_by(*(change.probe for change in what_if.changes(view.config)))
+    return view.changed_by(*what_if.probes(view.config))
 
 
 def sentence(view: View) -> str:
@@ -25,6 +27,13 @@ def sentence(view: View) -> str:
         return before + "Take something away, and see whether it can do without."
     return before + (f"With {what_if.listed([change.words for change in changes])} it reads a **{after.prediction}** "
                      f"with {after.probabilities.max():.1%}.")
+
+
+def answer_in_sight(view: View) -> None:
+    """The answer before and after, in one line that stays in sight wherever one clicks, also on a phone."""
+    changes, after = what_if.changes(view.config), changed(view)
+    show(draw.change(view.trace.probabilities, after.probabilities,
+                     what_if.listed([change.words for change in changes]) if changes else ""))
 
 
 def changes_and_answer(view: View) -> None:
@@ -57,7 +66,8 @@ def switches(view: View) -> None:
 def answer(view: View) -> None:
     now = changed(view).probabilities
     show(draw.answer(now, view.would_be_sure(float(now.max())), name="changed-answer",
-                     before=view.trace.probabilities, classes=view.class_names))
+                     before=view.trace.probabilities,
+                     classes=() if view.reads_digits else view.class_names))
     st.caption("Bars: with your changes. Marks: as it was.")
 
 
@@ -68,7 +78,8 @@ def blocks(view: View) -> None:
                      persist_state="session")
 
 
-def heads(view: View) -> None:
+def heads(view: View) -> DeltaGenerator:
+    """Gives back the place beside, for what takes longer."""
     off, blocks_off = what_if.silent_heads(view.config), what_if.blocks_off("attention", view.config)
 
     def switch(cell: int) -> None:
@@ -76,9 +87,21 @@ def heads(view: View) -> None:
         if layer not in blocks_off:
             what_if.toggle("heads", (layer, head))
 
-    st.markdown("**Switch heads off**: click them. Each small map shows where CLS looks with your changes."
-                + (" Under GPT's mask it sees only itself: all are dark." if what_if.is_on("causal") else ""))
-    show(attention.heads_to_switch(changed(view), off, blocks_off), "missing_heads", switch)
+    left, right = st.columns(2, gap="large", vertical_alignment="bottom")
+    with left:
+        st.markdown("**Switch heads off**: click them. Each small map shows where CLS looks with your changes."
+                    + (" Under GPT's mask it sees only itself: all are dark." if what_if.is_on("causal") else ""))
+        show(attention.heads_to_switch(changed(view), off, blocks_off), "missing_heads", switch)
+    return right
+
+
+def heads_that_matter(view: View, place: DeltaGenerator) -> None:
+    """Beside the heads, and filled last: the rest of the page need not wait for it."""
+    off = what_if.silent_heads(view.config)
+    with place:
+        st.markdown("**Which single head hurts most?** Each off by itself, in the model as it is, on your drawing.")
+        that_matter(view, "single_heads", lambda cell: what_if.toggle("heads", divmod(cell, view.config.heads)),
+                    [layer * view.config.heads + head for layer, head in off])
 
 
 def try_this(view: View) -> None:

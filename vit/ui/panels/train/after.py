@@ -69,7 +69,7 @@ def one_twin(run: Run, reports: list[Report], stem: str) -> None:
     show(training.gallery(pictures))
     if st.button("Open in the explorer", icon=":material/open_in_new:", key=f"explore_{run.role.side}"):
         state.choose(model=model_id)
-        frame.go_to("draw" if state.get().drawing is None else "attention")
+        frame.go_to("draw" if state.drawing() is None else "attention")
 
 
 def reading(run: Run, reports: list[Report], epoch: int) -> str:
@@ -86,7 +86,7 @@ def reading(run: Run, reports: list[Report], epoch: int) -> str:
 
 def image_to_read(run: Run) -> np.ndarray | None:
     """The visitor's drawing; without one, or for other pictures, the first validation image."""
-    drawing = state.get().drawing
+    drawing = state.drawing()
     image = models.image_of(drawing) if drawing and run.config.dataset == "mnist" else None
     if image is not None:
         return image

@@ -10,6 +10,7 @@ from scipy.stats import spearmanr
 from vit import explain
 from vit.config import ViTConfig
 from vit.data import normalise
+from vit.explain import missing
 from vit.interventions import CausalMask, HeadsOff, MaskPatches, MlpOff, PositionsOff, ScalingOff
 from vit.trace import trace_image
 
@@ -185,7 +186,7 @@ def held_by(config):
 
 @pytest.mark.parametrize("at_once", [5, 49])
 def test_occlusion_is_what_hiding_each_patch_alone_does(trace, small_model, digit, monkeypatch, at_once):
-    monkeypatch.setattr(explain, "NUMBERS_AT_ONCE", at_once * held_by(small_model.config))
+    monkeypatch.setattr(missing, "NUMBERS_AT_ONCE", at_once * held_by(small_model.config))
     answer = trace.prediction
     expected = [
         trace.probabilities[answer] - trace_image(small_model, digit, MaskPatches((patch,))).probabilities[answer]
@@ -226,7 +227,7 @@ def test_a_larger_model_hides_fewer_patches_at_once(lively, digit, more):
         model.register_forward_hook(lambda model, inputs, output, batches=batches: batches.append(len(output)))
         explain.occlusion(trace_image(model, digit), model)
         assert sum(batches[1:]) == 196
-        assert max(batches) * held_by(config) <= explain.NUMBERS_AT_ONCE
+        assert max(batches) * held_by(config) <= missing.NUMBERS_AT_ONCE
     assert max(sizes[0]) > max(sizes[1])
 
 
