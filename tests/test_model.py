@@ -10,8 +10,8 @@ from torch import nn
 
 from benchmarks.peers import torchvision_vit
 from vit import model as model_file
-from vit.checkpoints import to_torchvision
 from vit.config import PRESETS, ViTConfig
+from vit.import_weights import to_torchvision
 from vit.model import MultiHeadSelfAttention, PatchEmbedding, VisionTransformer, untouched
 
 

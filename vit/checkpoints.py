@@ -18,6 +18,8 @@ from vit.model import VisionTransformer
 from vit.shipped import SHIPPED as SHIPPED
 from vit.variants import NOT_OPENED, SmallCNN, build
 
+PROJECT = Path(__file__).parent.parent
+MOST_OWN = 30  # models of a host that the sidebar has room for
 DETAILS = "story"  # what files call it
 
 
@@ -43,12 +45,7 @@ def load_any(name_or_path: str | Path) -> VisionTransformer | SmallCNN:
     """The model in a file, which may be the CNN that transformers are compared with."""
     path = resolve(name_or_path)
     weights, header = read_tensors(path)
-    if "config" not in header:
-        raise BadCheckpoint(f"{path.name} has no config that says which model its weights belong to.")
-    try:
-        config = ViTConfig(**header["config"])
-    except (TypeError, ValueError) as error:
-        raise BadCheckpoint(f"{path.name} does not describe a model of this project: {error}") from error
+    config = described(path, header)
     held = sum(value.numel() for value in weights.values())
     if held != config.parameters:  # told before a model of any size that a file may claim is built
         raise BadCheckpoint(
@@ -58,12 +55,42 @@ def load_any(name_or_path: str | Path) -> VisionTransformer | SmallCNN:
         model = build(config)
     check_fit(path.name, {name: value.shape for name, value in model.state_dict().items()}, weights)
     model.load_state_dict({name: value.float() for name, value in weights.items()}, assign=True)
+    told = Details.of(header.get(DETAILS))
+    if told.preparation and len(told.preparation.mean) == config.channels:
+        model.normalisation = told.preparation.normalisation
     return model.eval().requires_grad_(False)
+
+
+def described(path: Path, header: dict) -> ViTConfig:
+    if "config" not in header:
+        raise BadCheckpoint(f"{path.name} has no config that says which model its weights belong to. Weights of "
+                            "torchvision, timm or transformers become a model by python -m vit.import_weights.")
+    try:
+        return ViTConfig(**header["config"])
+    except (TypeError, ValueError) as error:
+        raise BadCheckpoint(f"{path.name} does not describe a model of this project: {error}") from error
 
 
 def details(name_or_path: str | Path) -> Details:
     """What the checkpoint tells of itself, without reading its weights."""
     return Details.of(read_header(resolve(name_or_path)).get(DETAILS))
+
+
+def config_of(name_or_path: str | Path) -> ViTConfig:
+    """The shape of the model in a file, without reading its weights."""
+    path = resolve(name_or_path)
+    return described(path, read_header(path))
+
+
+def models_folder() -> Path:
+    """Where a host puts models that are neither shipped nor trained here."""
+    return Path(os.environ.get("PATCHWISE_MODELS") or PROJECT / "models")
+
+
+def own_models() -> dict[str, Path]:
+    """The files in that folder by their names; whether they are models is not looked at yet."""
+    files = models_folder().glob("*.safetensors")  # nothing, if there is no such folder
+    return {path.stem: path for path in sorted(files)[:MOST_OWN] if not path.name.startswith(".")}
 
 
 def resolve(name_or_path: str | Path) -> Path:
@@ -108,20 +135,28 @@ def read_tensors(path: Path) -> tuple[dict[str, Tensor], dict]:
     try:
         with safe_open(path, framework="pt") as file:
             return {name: file.get_tensor(name) for name in file.keys()}, parse_header(file.metadata())  # noqa: SIM118
-    except (SafetensorError, json.JSONDecodeError, OSError) as error:
-        raise BadCheckpoint(f"{path.name} is not a whole safetensors file: {error}") from error
+    except (SafetensorError, OSError) as error:
+        raise BadCheckpoint(f"{path.name} is not a whole safetensors file: {error}.") from error
 
 
 def read_header(path: Path) -> dict:
     try:
         with safe_open(path, framework="pt") as file:
             return parse_header(file.metadata())
-    except (SafetensorError, json.JSONDecodeError, OSError) as error:
-        raise BadCheckpoint(f"{path.name} is not a whole safetensors file: {error}") from error
+    except (SafetensorError, OSError) as error:
+        raise BadCheckpoint(f"{path.name} is not a whole safetensors file: {error}.") from error
 
 
 def parse_header(metadata: dict[str, str] | None) -> dict:
-    return {key: json.loads(value) for key, value in (metadata or {}).items()}
+    return {key: parse_value(value) for key, value in (metadata or {}).items()}
+
+
+def parse_value(value: str) -> object:
+    """Others write plain words into their headers: these stay as they are."""
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
 
 
 # Optimizers among the tensors of a file
@@ -141,32 +176,3 @@ def unpack_optimizer(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor
             _, number, what = name.split(".")
             state.setdefault(int(number), {})[what] = value
     optimizer.load_state_dict(optimizer.state_dict() | {"state": state})
-
-
-# The names of others
-
-
-def to_torchvision(model: VisionTransformer) -> dict[str, Tensor]:
-    """Our weights under the names and shapes of torchvision.models.VisionTransformer."""
-    config, ours = model.config, model.state_dict()
-    theirs = {
-        "class_token": ours["embedding.cls_token"][None, None],
-        "encoder.pos_embedding": ours["embedding.position_embeddings"][None],
-        "conv_proj.weight": ours["embedding.projection.weight"].unflatten(
-            1, (config.channels, config.patch_size, config.patch_size)
-        ),
-        "conv_proj.bias": ours["embedding.projection.bias"],
-    }
-    renamed = {"norm1": "ln_1", "norm2": "ln_2", "expand": "mlp.0", "contract": "mlp.3",
-               "attention.out_proj": "self_attention.out_proj"}
-    for kind in ("weight", "bias"):
-        for number in range(config.depth):
-            block, layer = f"blocks.{number}.", f"encoder.layers.encoder_layer_{number}."
-            theirs[f"{layer}self_attention.in_proj_{kind}"] = torch.cat(
-                [ours[f"{block}attention.W_{letter}.{kind}"] for letter in "qkv"]
-            )
-            for our_name, their_name in renamed.items():
-                theirs[f"{layer}{their_name}.{kind}"] = ours[f"{block}{our_name}.{kind}"]
-        theirs[f"encoder.ln.{kind}"] = ours[f"norm.{kind}"]
-        theirs[f"heads.head.{kind}"] = ours[f"head.{kind}"]
-    return theirs

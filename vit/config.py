@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from math import isfinite, isqrt
 
-from vit.datasets import DATASETS, VALIDATION_IMAGES
+from vit.datasets import DATASETS, NORMALISATION, VALIDATION_IMAGES, Normalisation
 
 VARIANTS = ("paper", "post-norm", "mean-pooling", "no-positions", "sine-positions", "no-scaling", "causal",
-            "causal-last", "no-residuals", "tanh-gelu", "pixels-0-1", "cnn")  # vit/variants.py has them
+            "causal-last", "no-residuals", "tanh-gelu", "eps-1e-12", "pixels-0-1", "cnn")  # vit/variants.py has them
 LARGEST_WHOLE = 2**63 - 1  # that torch takes, for a seed or a size
 
 MOST_DEPTH, MOST_UNITS = 200, 16_384  # each block and each hidden unit has a place on the pages
@@ -86,6 +86,11 @@ class ViTConfig:
     @property
     def mlp_width(self) -> int:
         return int(self.width * self.mlp_ratio)
+
+    @property
+    def normalisation(self) -> Normalisation:
+        """Of what the model reads, unless its weights came with another."""
+        return NORMALISATION[self.channels]
 
     @property
     def parameters(self) -> int:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vit.datasets import DATASETS, NORMALISATION, VALIDATION_IMAGES
+from vit.datasets import DATASETS, NORMALISATION, VALIDATION_IMAGES, Normalisation
 from vit.torchvision_import import import_torchvision
 
 if TYPE_CHECKING:
@@ -273,8 +273,11 @@ def _reporting(progress: Progress | None) -> Iterator[None]:
 # What training and the model do with images
 
 
-def normalise(images: np.ndarray) -> "torch.Tensor":
-    """uint8 (B, H, W) or (B, H, W, C) to what a model wants: float32 (B, C, H, W), mean 0, deviation 1."""
+def normalise(images: np.ndarray, by: Normalisation | None = None) -> "torch.Tensor":
+    """uint8 (B, H, W) or (B, H, W, C) to what a model wants: float32 (B, C, H, W), mean 0, deviation 1.
+
+    `by` is the model's own normalisation; without it, the one of all models that were trained here.
+    """
     import torch
 
     if images.ndim == 3:
@@ -282,7 +285,7 @@ def normalise(images: np.ndarray) -> "torch.Tensor":
     channels = images.shape[-1]
     if channels not in NORMALISATION:
         raise ValueError(f"Images have 1 channel (grey) or 3 (colour), not {channels}.")
-    scale = NORMALISATION[channels]
+    scale = by or NORMALISATION[channels]
     mean, deviation = np.array([scale.mean, scale.deviation], np.float32)
     normalised = (images / np.float32(255) - mean) / deviation
     return torch.from_numpy(np.ascontiguousarray(normalised.transpose(0, 3, 1, 2)))

@@ -7,15 +7,16 @@ Means = tuple[float, ...]  # one number per channel
 
 @dataclass(frozen=True)
 class Normalisation:
-    """Mean and standard deviation of the training pixels, scaled to 0..1, and whose pixels these are."""
+    """Mean and standard deviation of the training pixels, scaled to 0..1, and whose pixels these are; the makers of
+    other models choose both as they like."""
 
     mean: Means
     deviation: Means
-    measured_on: str
+    measured_on: str = ""
 
 
-# MNIST's for all grey pictures and CIFAR-10's for all coloured ones, so that a model's number of channels tells how its
-# input is normalised.
+# MNIST's for all grey pictures and CIFAR-10's for all coloured ones, so that the number of channels tells how the input
+# of a model that was trained here is normalised. Weights from elsewhere bring their own (vit/details.py).
 NORMALISATION = {
     1: Normalisation((0.1307,), (0.3081,), "MNIST"),
     3: Normalisation((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616), "CIFAR-10"),

@@ -129,6 +129,7 @@ class VisionTransformer(nn.Module):
     def __init__(self, config: ViTConfig, generator: torch.Generator | None = None):
         super().__init__()
         self.config = config
+        self.normalisation = config.normalisation  # of its input, done before the model sees it
         self.embedding = PatchEmbedding(config)
         self.dropout = nn.Dropout(config.dropout)
         blocks = nn.ModuleList(self.Block(config) for _ in range(config.depth))

@@ -49,6 +49,20 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
+def many(count: int) -> str:
+    """A whole number in full, or three digits of one that is long."""
+    return f"{count:,}" if count < 10**6 else _in_units(count, (("G", 10**9), ("M", 10**6)))
+
+
+def in_bytes(count: int) -> str:
+    return f"{count} bytes" if count < 10**3 else _in_units(count, (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)))
+
+
+def _in_units(count: int, units: Sequence[tuple[str, int]]) -> str:
+    unit, size = next((unit, size) for unit, size in units if count >= 0.9995 * size)  # so much is rounded up to one
+    return f"{count / size:#.3g}".rstrip(".") + f" {unit}"
+
+
 class Size(NamedTuple):
     """A positive number of any size, as at least three digits that matter and, where one is needed, a power of ten."""
 

@@ -65,7 +65,7 @@ def trace_image(model: VisionTransformer, image: np.ndarray, *interventions: Pro
         return value
 
     with torch.inference_mode():
-        logits = model(normalise(image[None]), record)
+        logits = model(normalise(image[None], model.normalisation), record)
         outside["probabilities"] = frozen(logits[0].softmax(dim=-1).numpy())
     return ForwardTrace(
         image=frozen(image),
@@ -115,5 +115,5 @@ def last_look(model: VisionTransformer, image: np.ndarray) -> Look:
         return value
 
     with torch.inference_mode():
-        logits = model(normalise(image[None]), keep)
+        logits = model(normalise(image[None], model.normalisation), keep)
     return Look(rows[0], int(logits[0].argmax()))

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor, nn
 
 from vit.config import ViTConfig
-from vit.datasets import NORMALISATION
 from vit.interventions import CausalMask
 from vit.model import Probe, See, TransformerBlock, VisionTransformer, untouched
 
@@ -115,6 +114,16 @@ class TanhGELU(Variant):
             block.activation = nn.GELU(approximate="tanh")
 
 
+class SmallerEpsilon(Variant):
+    """(x − μ) / √(σ² + 10⁻¹²)"""
+
+    def __init__(self, config: ViTConfig, generator: torch.Generator | None = None):
+        super().__init__(config, generator)
+        for module in self.modules():
+            if isinstance(module, nn.LayerNorm):
+                module.eps = 1e-12
+
+
 class FixedPositions(Variant):
     """Positions that nobody learns: they lie among the weights and stay as they are."""
 
@@ -147,7 +156,7 @@ class Pixels01(Variant):
     """Reads pixels between 0 and 1, as a file has them: what normalising did is undone."""
 
     def forward(self, images: Tensor, probe: Probe | None = None) -> Tensor:
-        scale = NORMALISATION[self.config.channels]
+        scale = self.normalisation
         mean, deviation = (torch.tensor(values, device=images.device).view(-1, 1, 1)
                            for values in (scale.mean, scale.deviation))
         return super().forward(images * deviation + mean, probe)
@@ -162,6 +171,7 @@ class SmallCNN(nn.Module):
     def __init__(self, config: ViTConfig, generator: torch.Generator | None = None):
         super().__init__()
         self.config = config
+        self.normalisation = config.normalisation
         w = config.cnn_width
         self.conv1 = nn.Conv2d(config.channels, w, 3, padding=1)
         self.conv2 = nn.Conv2d(w, 2 * w, 3, padding=1)
@@ -205,6 +215,8 @@ VARIANTS: dict[str, Described] = {
     "no-residuals": Described(
         NoResiduals, "Attention and MLP replace the stream and are not added to it."),
     "tanh-gelu": Described(TanhGELU, "GELU is computed by its approximation with tanh."),
+    "eps-1e-12": Described(
+        SmallerEpsilon, "LayerNorm adds 10⁻¹² to the variance and not 10⁻⁶, as models from transformers do."),
     "pixels-0-1": Described(Pixels01, "Pixels go in as numbers from 0 to 1, not normalised."),
     "cnn": Described(SmallCNN, "This is no transformer, but a small CNN with about as many weights."),
 }

@@ -28,6 +28,15 @@ def test_the_changed_answer_remembers_where_each_probability_was():
     assert [bar.before for bar in picture.values["bars"]] == pytest.approx(before, abs=5e-5)
 
 
+def test_of_a_thousand_classes_ten_bars_and_one_for_all_others_add_up():
+    before, now = (np.random.default_rng(seed).dirichlet(np.full(1000, 0.05)) for seed in range(2))
+    bars = draw.answer(now, sure=True, name="answer", before=before).values["bars"]
+    assert [bar.number for bar in bars[:10]] == np.argsort(-now)[:10].tolist()
+    assert [bar.number for bar in bars[10:]] == [int(before.argmax()), "989 others"]
+    assert sum(bar.share for bar in bars) == pytest.approx(1, abs=1e-3)
+    assert sum(bar.before for bar in bars) == pytest.approx(1, abs=1e-3)
+
+
 @pytest.mark.parametrize(("sure", "grey"), [(True, False), (False, True)])
 def test_an_unsure_answer_is_shown_in_grey_and_found_by_its_name(sure, grey):
     picture = draw.answer(PROBABILITIES, sure, name="changed-answer")

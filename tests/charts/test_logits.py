@@ -86,9 +86,9 @@ def test_the_bars_of_logits_begin_in_the_middle():
 
 def test_the_written_sum_adds_up():
     values = logits.written_sum(np.log(np.array([2.0, 30.0, 400.0])), label=1).values
-    assert [term.mantissa for term in values["terms"]] == ["2.000", "30.00", "400.0"]
+    assert [term.mantissa for term, _, _ in values["terms"]] == ["2.000", "30.00", "400.0"]
     assert values["sum"].mantissa == "432.0"
-    assert values["label"] == 1
+    assert [chosen for _, chosen, _ in values["terms"]] == [False, True, False]
 
 
 @pytest.mark.parametrize(("value", "text", "latex"), [
@@ -156,3 +156,33 @@ def test_a_term_beyond_all_numbers_is_written_as_such():
     scores = np.array([800.0, 0.0])
     assert logits.written_sum(scores, 0).values["sum"].mantissa == "∞"
     assert "∞" in logits.softmax_line(scores, np.array([1.0, 0.0]), 0)
+
+
+# A thousand classes
+
+
+def test_of_a_thousand_classes_the_first_ten_the_chosen_one_and_all_others_are_shown():
+    scores = np.random.default_rng(0).normal(size=1000) * 3
+    probabilities, order = explain.softmax(scores), np.argsort(-scores)
+    label = int(order[500])
+    rows = logits.softmax_table(scores, probabilities, label, dark=False).values["rows"]
+    assert [row.number for row in rows] == [*order[:10].tolist(), label, "989 others"]
+    assert sum(row.share for row in rows) == pytest.approx(1, abs=1e-3)
+    assert (rows[-1].logit, rows[-1].length) == ("", 0)
+    terms = logits.written_sum(scores, label).values["terms"]
+    assert [others for _, _, others in terms] == [""] * 11 + ["989 others"]
+    left = np.exp(np.delete(scores, [*order[:10], label])).sum()
+    assert terms[-1][0] == rows[-1].term == Size.of(left)
+
+
+def test_the_lens_of_a_thousand_classes_has_room_for_the_likeliest():
+    scores = np.random.default_rng(0).normal(size=(3, 1000))
+    values = explain.LogitLens(scores, explain.softmax(scores))
+    order = np.argsort(-scores[-1])
+    label = int(order[700])
+    shown = logits.lens_classes(values, label)
+    assert shown == [*order[:10].tolist(), label]
+    picture = logits.lens(values, label)
+    assert (picture.rows, picture.columns) == (3, 11)
+    assert picture.column_names == list(map(str, shown))
+    assert f"class {label}\nprobability {values.probabilities[1, label]:.2%}" in picture.labels[2 * 11 - 1]

@@ -1,11 +1,12 @@
 """Pictures of the draw page: the way of the ink, digits to pick, and the answer."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from vit.charts import colours
+from vit.charts.classes import FEW, TOP, likeliest, with_others
 from vit.charts.mosaic import mosaic
 from vit.charts.picture import PixelPicture, TemplatePicture
 
@@ -14,9 +15,10 @@ MOST_PIXELS = 168  # along a side: a step is shown small, and often
 
 
 class Bar(NamedTuple):
-    """One class's probability, and where there was one before a change, that too."""
+    """One class's probability, or that of all classes not shown, and where there was one before a change, that too."""
 
-    number: int
+    number: int | str
+    name: str
     share: float
     text: str
     best: bool
@@ -24,18 +26,22 @@ class Bar(NamedTuple):
 
 
 def answer(
-    probabilities: np.ndarray, sure: bool, *, name: str, comment: str = "", before: np.ndarray | None = None
+    probabilities: np.ndarray, sure: bool, *, name: str, comment: str = "", before: np.ndarray | None = None,
+    classes: Sequence[str] = (),
 ) -> TemplatePicture:
-    """The answer, large, above the probability of each class: as quick to show as text."""
+    """The answer, large, above the probability of each class, with its name if it has one: as quick to show as text."""
     best = int(probabilities.argmax())
+    shown = likeliest(probabilities, *(() if before is None else (int(before.argmax()),)))
     bars = [
-        Bar(number, round(float(share), 4), f"{share:.1%}", number == best,
-            None if before is None else round(float(before[number]), 4))
-        for number, share in enumerate(probabilities)
+        Bar(number, classes[number] if classes and isinstance(number, int) else "",
+            round(share := float(probabilities[of].sum()), 4), f"{share:.1%}", number == best,
+            None if before is None else round(float(before[of].sum()), 4))
+        for number, of in with_others(len(probabilities), shown).items()
     ]
-    told = ", ".join(f"{bar.number} {bar.text}" for bar in bars)
+    told = ", ".join(" ".join(filter(None, (str(bar.number), bar.name, bar.text))) for bar in bars)
+    thing = "class" if classes else "digit"
     values = {"name": name, "answer": best, "sure": sure, "comment": comment, "bars": bars}
-    return TemplatePicture("answer", values, alt=f"probability of each digit: {told}")
+    return TemplatePicture("answer", values, alt=f"probability of each {thing}: {told}")
 
 
 def change(before: np.ndarray, after: np.ndarray, changes: str) -> TemplatePicture:
@@ -49,7 +55,8 @@ def change(before: np.ndarray, after: np.ndarray, changes: str) -> TemplatePictu
 
 def no_answer(classes: int, comment: str) -> TemplatePicture:
     """As high as an answer, so that the page does not move when it comes."""
-    bars = [Bar(number, 0, "", best=False, before=None) for number in range(classes)]
+    rows = [*range(classes)] if classes <= FEW else [""] * (TOP + 1)
+    bars = [Bar(row, "", 0, "", best=False, before=None) for row in rows]
     values = {"name": "no-answer", "answer": "?", "sure": False, "comment": comment, "bars": bars}
     return TemplatePicture("answer", values, alt="no answer yet")
 

@@ -6,6 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from vit.charts import colours, vectors
+from vit.charts.classes import likeliest, with_others
 from vit.charts.mosaic import outline
 from vit.charts.picture import Legend, PixelPicture, PlotlyPicture, TemplatePicture
 from vit.explain import Contributions, LogitLens, Step, steps
@@ -18,23 +19,31 @@ ROOM = 0.2  # of the waterfall's width, at both ends, for the numbers beside the
 
 
 def lens(values: LogitLens, label: int) -> PixelPicture:
-    """The answer after the embedding and after each block: a row per depth, a column per class."""
-    probabilities = values.probabilities
+    """The answer after the embedding and after each block: a row per depth, a column per class that there is room for
+    (lens_classes)."""
+    shown = lens_classes(values, label)
+    probabilities = values.probabilities[:, shown]
     depths, classes = probabilities.shape
+    place = shown.index(label)
     tall, wide = LENS_CELL
     pixels = colours.paint(probabilities, colours.WARM, 0, 1).repeat(tall, 0).repeat(wide, 1)
-    outline(pixels, 0, label * wide, depths * tall, (label + 1) * wide, thickness=3)
+    outline(pixels, 0, place * wide, depths * tall, (place + 1) * wide, thickness=3)
     labels = [
         f"{depth_name(depth)}, class {of}\nprobability {probability:.2%}\nlogit {plain(logit)}"
-        for depth, (row, row_logits) in enumerate(zip(probabilities, values.logits, strict=True))
-        for of, (probability, logit) in enumerate(zip(row, row_logits, strict=True))
+        for depth, (row, row_logits) in enumerate(zip(probabilities, values.logits[:, shown], strict=True))
+        for of, probability, logit in zip(shown, row, row_logits, strict=True)
     ]
     words = {i: f"{p:.0%}" for i, p in enumerate(probabilities.ravel()) if p >= 0.005 and classes <= MOST_WORDS}
     return PixelPicture(
         pixels, depths, classes, alt="the answer after each block", width=620, labels=labels, words=words, lines=True,
-        row_names=["z₀", *map(str, range(1, depths))], column_names=list(map(str, range(classes))), corner="block",
-        legend=Legend(colours.WARM, 0, 1, "probability; each row sums to 1"),
+        row_names=["z₀", *map(str, range(1, depths))], column_names=list(map(str, shown)), corner="block",
+        legend=Legend(colours.WARM, 0, 1, "probability; each row sums to 1" if classes == values.logits.shape[1] else
+                      f"probability; {classes} of {values.logits.shape[1]:,} classes"),
     )
+
+
+def lens_classes(values: LogitLens, label: int) -> list[int]:
+    return likeliest(values.probabilities[-1], label)
 
 
 def depth_name(depth: int) -> str:
@@ -55,7 +64,7 @@ def reading(cls_out: np.ndarray, weights: np.ndarray, label: int, dark: bool) ->
 class ClassRow(NamedTuple):
     """A class on its way from logit to probability; start and length are shares of the bar's place."""
 
-    number: int
+    number: int | str
     logit: str
     start: float
     length: float
@@ -70,12 +79,15 @@ class ClassRow(NamedTuple):
 def softmax_table(logits: np.ndarray, probabilities: np.ndarray, label: int, dark: bool) -> TemplatePicture:
     """From logits to probabilities: every exp term, and their sum."""
     terms, limit, best = exponentials(logits), colours.limit_of(logits), int(probabilities.argmax())
-    rows = [
-        ClassRow(of, plain(logit), round(0.5 + min(logit, 0) / limit / 2, 4), round(abs(logit) / limit / 2, 4),
-                 logit < 0, Size.of(term), round(share, 4), f"{share:.1%}", of == label, of == best)
-        for of, (logit, term, share) in enumerate(
-            zip(logits.tolist(), terms.tolist(), probabilities.tolist(), strict=True))
-    ]
+    rows = []
+    for of, numbers in with_others(len(logits), likeliest(probabilities, label)).items():
+        logit = float(logits[of]) if isinstance(of, int) else None  # many together have none
+        length = 0 if logit is None else logit / limit / 2
+        share = float(probabilities[numbers].sum())
+        rows.append(ClassRow(
+            of, "" if logit is None else plain(logit), round(0.5 + min(length, 0), 4), round(abs(length), 4),
+            length < 0, Size.of(terms[numbers].sum()), round(share, 4), f"{share:.1%}", of == label, of == best,
+        ))
     blue, red = poles(dark)
     return TemplatePicture(
         "softmax_table", {"rows": rows, "sum": Size.of(terms.sum()), "blue": blue, "red": red},
@@ -96,7 +108,12 @@ def exponentials(logits: np.ndarray) -> np.ndarray:
 def written_sum(logits: np.ndarray, label: int) -> TemplatePicture:
     """All exp terms and their sum, as one line that can wrap."""
     terms = exponentials(logits)
-    values = {"terms": [Size.of(term) for term in terms], "sum": Size.of(terms.sum()), "label": label}
+    shown = with_others(len(logits), likeliest(logits, label))
+    values = {
+        "terms": [(Size.of(terms[of].sum()), number == label, "" if isinstance(number, int) else number)
+                  for number, of in shown.items()],
+        "sum": Size.of(terms.sum()),
+    }
     return TemplatePicture("written_sum", values, alt="the sum of all terms")
 
 

@@ -35,7 +35,7 @@ def conv2d_difference(model: VisionTransformer, image: np.ndarray) -> float:
     config, projection = model.config, model.embedding.projection
     kernels = projection.weight.unflatten(1, (config.channels, config.patch_size, config.patch_size))
     with torch.inference_mode():
-        pixels = normalise(np.asarray(image)[None])
+        pixels = normalise(np.asarray(image)[None], model.normalisation)
         ours = projection(model.embedding.cut(pixels))  # (1, N, D)
         convolved = nn.functional.conv2d(pixels, kernels, projection.bias, stride=config.patch_size)
         return float((ours - convolved.flatten(2).transpose(1, 2)).abs().max())

@@ -24,7 +24,7 @@ def at_once(config: ViTConfig) -> int:
 def occlusion(trace: ForwardTrace, model: VisionTransformer) -> np.ndarray:
     """How much probability the answer loses when nobody can look at a patch: (N,), one forward pass for each."""
     alone = torch.eye(len(trace.tokens), dtype=torch.bool)[1:, None, None]  # (N, 1, 1, T)
-    image, left = normalise(trace.image[None]), []
+    image, left = normalise(trace.image[None], model.normalisation), []
     for hidden in alone.split(at_once(model.config)):
 
         def hide(name: str, block: int | None, value: Tensor, hidden: Tensor = hidden) -> Tensor:

@@ -4,8 +4,11 @@ import streamlit as st
 
 from vit.charts import learning
 from vit.datasets import DATASETS
+from vit.details import Details
 from vit.ui import models, parts
 from vit.ui.show import show as show_picture
+
+NAMED = 5  # classes, by their names
 
 
 @st.dialog("About this model", width="medium")
@@ -21,7 +24,9 @@ def show(model_id: str) -> None:
         f"{config.heads} heads, vectors of D = {config.width} numbers, {config.patches} patches of "
         f"{config.patch_size} x {config.patch_size} pixels."
     )
-    if details.epochs and details.test_accuracy is not None:
+    if details.origin:
+        st.markdown(from_elsewhere(details, config.classes))
+    elif details.epochs and details.test_accuracy is not None:
         epochs, averaged = details.epochs, ", ".join(map(str, details.mean_of_epochs))
         st.markdown(
             f"It learned from MNIST's training images in {len(epochs)} epochs, never from mirrored ones; its weights "
@@ -43,3 +48,22 @@ def show(model_id: str) -> None:
                     f"{DATASETS[details.dataset].title}, {flips}.{reads}")
     else:
         st.markdown("Its weights are random: it has learned nothing. What you see in it is what training starts from.")
+
+
+def from_elsewhere(details: Details, classes: int) -> str:
+    """Whose weights they are, what they tell apart, and how their makers prepare pictures."""
+    named = ", ".join(details.classes[:NAMED])
+    told = [f"Its weights come from **{parts.as_text(details.origin)}** and were imported as they are. It tells "
+            f"{classes:,} classes apart: {parts.as_text(named)}{' …' if classes > NAMED else '.'}"]
+    if prepared := details.preparation:
+        fitted = (f"the shorter side becomes {prepared.resize} pixels long and the middle {prepared.crop} x "
+                  f"{prepared.crop} are cut out" if prepared.cut else
+                  f"the whole picture is scaled to {prepared.crop} x {prepared.crop} pixels")
+        mean, deviation = (", ".join(f"{value:g}" for value in values)
+                           for values in (prepared.mean, prepared.deviation))
+        told.append(f"**How its pictures are prepared**: {fitted} ({parts.as_text(prepared.interpolation)}); then from "
+                    f"each pixel, between 0 and 1, the mean ({mean}) is taken away, and the rest is divided by the "
+                    f"deviation ({deviation}).")
+        if prepared.assumed:
+            told.append("Nothing that came with the weights says so: it is what is usual for their maker.")
+    return "\n\n".join(told)

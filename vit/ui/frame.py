@@ -24,6 +24,7 @@ PATH = {
     "draw": "Draw", "machine": "Machine", "patches": "Patches", "embedding": "Embedding", "attention": "Attention",
     "layers": "Layers", "logits": "Logits", "what_if": "What if", "train": "Train", "claims": "Claims",
 }
+FEW_CLASSES = 20  # that can be listed in the sidebar
 TEACHERS_SERVER = "http://localhost:8501"  # in the links of TEACHING.md
 SELECTORS = {
     "patches": ("token",), "embedding": ("token",), "attention": ("layer", "head", "token"),
@@ -145,12 +146,20 @@ def sidebar(page: str) -> None:
         answer_card(view)
         choose_model()
         if not view.reads_digits:
-            names = ", ".join(f"{number} {name}" for number, name in enumerate(view.dataset.classes))
-            st.caption(f"It has learned {view.dataset.title}, so its answers are: {names}.")
+            st.caption(parts.as_text(answers_in_words(view)))
         for name in SELECTORS.get(page, ()):
             selector(name, getattr(view, name), view.config)
         if page in ("patches", "embedding") and view.token == 0:
             st.caption(f"CLS has no pixels: you see patch {view.patch + 1}, the one with the most ink.")
+
+
+def answers_in_words(view: View) -> str:
+    names, answer = view.class_names, view.trace.prediction
+    if len(names) > FEW_CLASSES:
+        return f"It knows {len(names):,} classes; its answer, number {answer}, is {names[answer]}."
+    listed = ", ".join(f"{number} {name}" for number, name in enumerate(names))
+    learned = f"has learned {view.dataset.title}" if view.dataset else f"comes from {view.details.origin}"
+    return f"It {learned}, so its answers are: {listed}."
 
 
 def answer_card(view: View) -> None:
@@ -165,7 +174,9 @@ def answer_card(view: View) -> None:
 
 def choose_model() -> None:
     now = state.model()
-    opened = st.session_state.setdefault("opened_models", list(models.NAMES))
+    if "opened_models" not in st.session_state:
+        st.session_state.opened_models = models.choices()
+    opened = st.session_state.opened_models
     if now not in opened:
         opened.append(now)
     st.session_state.model_widget = now

@@ -30,6 +30,7 @@ DEFAULT = "explorer"
 RECORDED = {"article": "the article's model", "article-flips": "its twin with flips"}
 NAMES = {"explorer": "explorer · trained", **{name: words for name, words in RECORDED.items() if name in SHIPPED},
          "untrained": "untrained · random weights"}
+OWN = "own:"  # ids of models from the host's folder begin so
 MB = 1_000_000
 MOST_OF_A_TRACE = 200 * MB
 
@@ -57,6 +58,8 @@ _reader = ThreadPoolExecutor(1, "reader")  # each run of a page is a new thread,
 def name_of(model_id: str) -> str:
     if model_id in NAMES:
         return NAMES[model_id]
+    if model_id.startswith(OWN):
+        return model_id.removeprefix(OWN)
     from vit.runs.names import in_short
 
     run, _, checkpoint = model_id.removeprefix("run:").partition("/")
@@ -76,6 +79,13 @@ def forget() -> None:
 
 
 # Models
+
+
+def choices() -> list[str]:
+    """What the sidebar offers before a visitor has opened a run's model."""
+    from vit.checkpoints import own_models
+
+    return [*NAMES, *(OWN + name for name in own_models())]
 
 
 def twins_of(model_id: str) -> list[str]:
@@ -104,6 +114,9 @@ def path_of(model_id: str) -> Path:
 
     if model_id in checkpoints.SHIPPED:
         return checkpoints.SHIPPED[model_id]
+    own = checkpoints.own_models() if model_id.startswith(OWN) else {}
+    if (name := model_id.removeprefix(OWN)) in own:
+        return own[name]
     if not model_id.startswith("run:"):
         raise ValueError(f"There is no model of the name {model_id[:40]!r}.")
     return runs.checkpoint_path(*model_id.removeprefix("run:").partition("/")[::2])
@@ -130,7 +143,7 @@ def _load(model_id: str) -> Loaded:
     from vit import checkpoints
     from vit.config import PRESETS
     from vit.model import VisionTransformer
-    from vit.trace import trace_bytes
+    from vit.trace import NUMBER, trace_bytes
 
     torch.set_num_threads(1)
     if model_id == "untrained":
@@ -138,13 +151,14 @@ def _load(model_id: str) -> Loaded:
         model.eval().requires_grad_(False)
     else:
         path = path_of(model_id)
-        if path.stat().st_size > _models.most_bytes:
-            raise ValueError(f"The weights of {name_of(model_id)} take {path.stat().st_size / MB:,.0f} MB, and "
+        config = checkpoints.config_of(path)
+        if (size := max(path.stat().st_size, NUMBER * config.parameters)) > _models.most_bytes:
+            raise ValueError(f"The weights of {name_of(model_id)} take {size / MB:,.0f} MB, and "
                              f"{_models.most_bytes / MB:,.0f} MB is the most that can be looked into here.")
+        if (size := trace_bytes(config)) > MOST_OF_A_TRACE:
+            raise ValueError(f"{name_of(model_id)} is too large to look into: of one drawing it would leave "
+                             f"{size / MB:,.0f} MB of numbers, and {MOST_OF_A_TRACE / MB:,.0f} MB is the most.")
         model, details = checkpoints.load(path), checkpoints.details(path)
-    if (size := trace_bytes(model.config)) > MOST_OF_A_TRACE:
-        raise ValueError(f"{name_of(model_id)} is too large to look into: of one drawing it would leave "
-                         f"{size / MB:,.0f} MB of numbers, and {MOST_OF_A_TRACE / MB:,.0f} MB is the most.")
     _spare_the_collector()
     return Loaded(model, details)
 

@@ -7,7 +7,7 @@ import numpy as np
 import streamlit as st
 
 from vit.charts import patches
-from vit.datasets import DATASETS, NORMALISATION, Dataset, Normalisation
+from vit.datasets import DATASETS, Dataset, Normalisation
 from vit.details import Details
 from vit.drawing import Drawing
 from vit.ui import beside, models, state
@@ -29,9 +29,16 @@ class Reading:
     details: Details
 
     @property
-    def dataset(self) -> Dataset:
-        """What the model has learned to read."""
-        return DATASETS[self.details.dataset]
+    def dataset(self) -> Dataset | None:
+        """What the model has learned to read; of models from elsewhere it is not known."""
+        return None if self.details.origin else DATASETS[self.details.dataset]
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """By number, as many as the model has."""
+        names = self.dataset.classes if self.dataset else self.details.classes
+        count = self.config.classes
+        return names if len(names) == count else tuple(map(str, range(count)))
 
     @property
     def reads_digits(self) -> bool:
@@ -76,15 +83,24 @@ class View:
 
     @property
     def normalisation(self) -> Normalisation:
-        return NORMALISATION[self.config.channels]
+        return self.model.normalisation
 
     @property
     def reading(self) -> Reading:
         return Reading(self.drawing, self.trace.image, self.trace.probabilities, self.config, self.details)
 
     @property
-    def dataset(self) -> Dataset:
+    def dataset(self) -> Dataset | None:
         return self.reading.dataset
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        return self.reading.class_names
+
+    @property
+    def thing(self) -> str:
+        """What a picture for this model is called."""
+        return self.dataset.thing if self.dataset else "picture"
 
     @property
     def reads_digits(self) -> bool:

@@ -99,7 +99,8 @@ def answer(reading: Reading | None) -> None:
     label = reading.drawing.label if reading.reads_digits else None
     if label is not None and label != reading.prediction:
         comment += f" · its writer meant {label}"
-    show(draw.answer(reading.probabilities, reading.sure, name="answer", comment=comment))
+    show(draw.answer(reading.probabilities, reading.sure, name="answer", comment=comment,
+                     classes=() if reading.reads_digits else reading.class_names))
 
 
 def samples(view: View | None) -> None:

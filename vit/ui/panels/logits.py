@@ -9,6 +9,7 @@ import streamlit as st
 from vit import explain
 from vit.calibration import Calibration
 from vit.charts import calibration, logits
+from vit.charts.classes import likeliest
 from vit.numbers import bracketed, rounded, with_sign
 from vit.ui import models, parts
 from vit.ui.panels import side_by_side
@@ -56,9 +57,9 @@ def sentence(view: View) -> str:
 
 
 def class_control(view: View) -> None:
-    st.session_state.class_widget = chosen_class(view)
-    st.segmented_control("class to look into", range(view.config.classes), key="class_widget", required=True,
-                         on_change=lambda: choose_class(view, st.session_state.class_widget))
+    st.session_state.class_widget = chosen = chosen_class(view)
+    st.segmented_control("class to look into", likeliest(view.trace.probabilities, chosen), key="class_widget",
+                         required=True, on_change=lambda: choose_class(view, st.session_state.class_widget))
 
 
 def answer(view: View, other: View | None) -> None:
@@ -95,9 +96,9 @@ def after_each_block(view: View) -> None:
 
 
 def lens(view: View, label: int, choose: Callable[[int], None], side: str = "") -> None:
-    classes = view.config.classes
-    show(logits.lens(explain.logit_lens(view.trace, view.model), min(label, classes - 1)), f"lens{side}",
-         lambda cell: choose(cell % classes))
+    label, depths = min(label, view.config.classes - 1), explain.logit_lens(view.trace, view.model)
+    shown = logits.lens_classes(depths, label)
+    show(logits.lens(depths, label), f"lens{side}", lambda cell: choose(shown[cell % len(shown)]))
 
 
 def softmax_table(view: View, label: int) -> None:
@@ -131,7 +132,7 @@ def one_probability(view: View) -> None:
     st.subheader(f"The probability of {label}", anchor=False)
     words, maths = st.columns([3, 2], gap="large")
     with words:
-        st.markdown(f"All {view.config.classes} terms, and their sum:")
+        st.markdown(f"All {view.config.classes:,} terms, and their sum:")
         show(logits.written_sum(trace.logits, label))
     with maths:
         parts.equation(

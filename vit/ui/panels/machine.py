@@ -11,12 +11,12 @@ from vit.ui.view import View
 
 def sentence(view: View) -> str:
     pixels = view.config.image_size**2
-    return (f"Your drawing enters as **{pixels:,} pixels** and leaves as {view.config.classes} probabilities: "
+    return (f"Your drawing enters as **{pixels:,} pixels** and leaves as {view.config.classes:,} probabilities: "
             f"**{view.trace.prediction}**, with {view.confidence:.1%}. Every colour and number in between is real.")
 
 
 def whole(view: View, key: str = "machine") -> None:
-    picture = machine.whole(view.trace, view.model, view.token, view.dataset.classes, view.dataset.thing)
+    picture = machine.whole(view.trace, view.model, view.token, view.class_names, view.thing)
 
     def chosen() -> None:
         choose(view, st.session_state[key].choose)

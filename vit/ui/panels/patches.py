@@ -37,8 +37,10 @@ def one_patch(view: View) -> None:
         show(patches.one_patch(view.trace.image, config, patch), "patch")
     words.markdown(f"{P} x {P} = **{P * P} pixels**, each from 0 (paper) to 255 (full ink). "
                    f"Read row by row they are one list of {config.patch_values} numbers, the raw token.")
-    st.markdown("The model gets each pixel scaled, so that all training pixels "
-                f"of {view.normalisation.measured_on} together have mean 0 and deviation 1:")
+    measured_on = view.normalisation.measured_on
+    st.markdown("The model gets each pixel scaled, " + (
+        f"so that all training pixels of {measured_on} together have mean 0 and deviation 1:" if measured_on else
+        "as its makers have scaled those that it learned from:"))
     mean, deviation = map(by_channel, (view.normalisation.mean, view.normalisation.deviation))
     parts.equation(
         rf"x = \frac{{\text{{pixel}}/255 - {mean}}}{{{deviation}}}",

@@ -66,7 +66,8 @@ def switches(view: View) -> None:
 def answer(view: View) -> None:
     now = changed(view).probabilities
     show(draw.answer(now, view.would_be_sure(float(now.max())), name="changed-answer",
-                     before=view.trace.probabilities))
+                     before=view.trace.probabilities,
+                     classes=() if view.reads_digits else view.class_names))
     st.caption("Bars: with your changes. Marks: as it was.")
 
 
