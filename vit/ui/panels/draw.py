@@ -45,7 +45,7 @@ def drawing_to_answer(view: View | None) -> None:
 def read_along(drawn: Reading | None) -> None:
     """What becomes of the ink, and the answer. While the pen is down they follow it, and the page stays as it is."""
     reading, found = live.reading() or (drawn, found_ink(drawn.drawing) if drawn else None)
-    row = st.container(horizontal=True, gap="medium")
+    row = st.container(horizontal=True, gap="medium", key="read_along")
     with row.container(width=236, key="drawing_steps"):
         steps(reading, found)
     with row.container(width="stretch", key="drawing_answer"):
