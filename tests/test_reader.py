@@ -16,7 +16,7 @@ EXPLORER = checkpoints.SHIPPED["explorer"]
 
 def awake(reader: Reader, image: np.ndarray) -> bool:
     with contextlib.suppress(CannotRead):
-        return len(reader.logits(EXPLORER, "1", image)) == 10
+        return len(reader.probabilities(EXPLORER, "1", image)) == 10
     return False
 
 
@@ -27,7 +27,7 @@ def images():
 
 @pytest.fixture(scope="module")
 def reader(images):
-    found = Reader()
+    found = Reader(rest=0)
     found.start()
     wait_for(lambda: awake(found, images[0]))
     yield found
@@ -37,45 +37,58 @@ def reader(images):
 def test_it_answers_what_the_trace_says_to_the_last_bit(reader, images):
     model = checkpoints.load("explorer")
     for image in images[:3]:
-        np.testing.assert_array_equal(reader.logits(EXPLORER, "1", image), trace_image(model, image).logits)
+        here = trace_image(model, image).probabilities
+        np.testing.assert_array_equal(reader.probabilities(EXPLORER, "1", image), here)
 
 
 def test_many_who_ask_at_once_each_get_their_own_answer(reader, images):
-    alone = [reader.logits(EXPLORER, "1", image) for image in images]
+    alone = [reader.probabilities(EXPLORER, "1", image) for image in images]
     with ThreadPoolExecutor(6) as pool:
-        together = list(pool.map(lambda number: reader.logits(EXPLORER, "1", images[number % 12]), range(48)))
+        together = list(pool.map(lambda number: reader.probabilities(EXPLORER, "1", images[number % 12]), range(48)))
     for number, answer in enumerate(together):
         np.testing.assert_array_equal(answer, alone[number % 12])
 
 
 def test_what_it_cannot_read_is_told_and_the_next_question_answered(reader, images, tmp_path):
     with pytest.raises(CannotRead, match="There is no checkpoint"):
-        reader.logits(tmp_path / "gone.safetensors", "1", images[0])
+        reader.probabilities(tmp_path / "gone.safetensors", "1", images[0])
     with pytest.raises(CannotRead):
-        reader.logits(EXPLORER, "1", images[0][:5, :5])
+        reader.probabilities(EXPLORER, "1", images[0][:5, :5])
     assert awake(reader, images[0])
 
 
 def test_another_version_of_a_file_is_read_anew(reader, images, tmp_path):
     path = tmp_path / "weights.safetensors"
     path.write_bytes(EXPLORER.read_bytes())
-    first = reader.logits(path, "1", images[0])
+    first = reader.probabilities(path, "1", images[0])
     model = checkpoints.load(path)
-    model.head.bias += 1
+    model.head.bias[:] = 0
+    model.head.weight[:] = 0
     checkpoints.save(model, path)
-    np.testing.assert_array_equal(reader.logits(path, "1", images[0]), first)
-    np.testing.assert_allclose(reader.logits(path, "2", images[0]), first + 1, atol=0.01)
+    np.testing.assert_array_equal(reader.probabilities(path, "1", images[0]), first)
+    np.testing.assert_allclose(reader.probabilities(path, "2", images[0]), 0.1, atol=1e-6)
 
 
 def test_one_that_was_killed_says_so_and_can_be_started_again(images):
-    reader = Reader()
+    reader = Reader(rest=0)
     with pytest.raises(CannotRead, match="not awake"):
-        reader.logits(EXPLORER, "1", images[0])
+        reader.probabilities(EXPLORER, "1", images[0])
     reader.start()
     wait_for(lambda: awake(reader, images[0]))
     reader._process.kill()
     with pytest.raises(CannotRead, match="has ended"):
-        reader.logits(EXPLORER, "1", images[0])
+        reader.probabilities(EXPLORER, "1", images[0])
     reader.start()
     wait_for(lambda: awake(reader, images[0]))
+    reader.close()
+
+
+def test_one_that_cannot_live_is_not_started_again_and_again(images):
+    reader = Reader(rest=1e9)
+    reader.start()
+    first = reader._process
+    first.kill()
+    first.wait()
+    reader.start()
+    assert reader._process is first
     reader.close()

@@ -1,4 +1,4 @@
-"""A process of its own that reads drawings: a picture goes in, logits come out.
+"""A process of its own that reads drawings: a picture goes in, probabilities come out.
 
 A reading is some hundred small steps of torch, and in a server with many visitors each of them waits for the
 interpreter's lock. Here a visitor waits once, for the answer. `python -m vit.reader` listens on its standard input and
@@ -7,9 +7,11 @@ answers on its standard output: a line of JSON, then the bytes of an array.
 
 import contextlib
 import json
+import math
 import os
 import subprocess
 import sys
+import time
 from functools import partial
 from pathlib import Path
 from threading import Event, Lock, Thread
@@ -27,7 +29,9 @@ class CannotRead(Exception):
 class Reader:
     """The side of those who ask. Many threads may: their questions are answered one by one."""
 
-    def __init__(self) -> None:
+    def __init__(self, rest: float = 60.0) -> None:
+        self.rest = rest  # seconds between two starts: one that cannot live is not to be born again and again
+        self._started_at = -math.inf
         self._process: subprocess.Popen[bytes] | None = None
         self._awake = Event()
         self._lock = Lock()
@@ -35,9 +39,11 @@ class Reader:
     def start(self) -> None:
         """Unless it is there; it takes seconds until it is awake."""
         with self._lock:
-            if self._process and self._process.poll() is None:
+            there = self._process is not None and self._process.poll() is None
+            if there or time.monotonic() - self._started_at < self.rest:
                 return
             self._end()
+            self._started_at = time.monotonic()
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "vit.reader"], cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 env=os.environ | {"OMP_NUM_THREADS": "1"},
@@ -45,7 +51,7 @@ class Reader:
             self._awake = Event()
             Thread(target=_tell_when_awake, args=(self._process, self._awake), daemon=True).start()
 
-    def logits(self, weights: Path, version: str, image: np.ndarray) -> np.ndarray:
+    def probabilities(self, weights: Path, version: str, image: np.ndarray) -> np.ndarray:
         """What the model in a file answers to one picture. The version tells the file from others of the same name."""
         question = {"weights": str(weights), "version": version, "shape": image.shape}
         if not self._awake.is_set():
@@ -114,9 +120,9 @@ def main() -> None:
 
     from vit import checkpoints
     from vit.caches import SizedCache
-    from vit.data import normalise
     from vit.environment import whole_number
     from vit.model import VisionTransformer
+    from vit.trace import probabilities_of
 
     def size_of(model: VisionTransformer) -> int:
         return sum(parameter.nbytes for parameter in model.parameters())
@@ -130,12 +136,11 @@ def main() -> None:
         try:
             weights = Path(question["weights"])
             model = models.get((weights, question["version"]), partial(checkpoints.load, weights))
-            with torch.inference_mode():
-                logits = model(normalise(image.reshape(1, *question["shape"])))[0].numpy()
+            answer = probabilities_of(model, image.reshape(question["shape"]))
         except Exception as error:  # whatever it is, the next question may be a better one
             send(mouth, {"error": str(error) or type(error).__name__})
             continue
-        send(mouth, {"bytes": logits.nbytes}, logits.tobytes())
+        send(mouth, {"bytes": answer.nbytes}, answer.tobytes())
 
 
 if __name__ == "__main__":

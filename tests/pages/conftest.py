@@ -16,8 +16,9 @@ PATH = ("draw", "machine", "patches", "embedding", "attention", "layers", "logit
 
 @pytest.fixture(autouse=True)
 def root(tmp_path, monkeypatch):
-    """A folder of runs for each test, and no worker that wakes up before it is needed."""
+    """A folder of runs for each test, and no process that wakes up before it is needed."""
     monkeypatch.setenv("PATCHWISE_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setenv("PATCHWISE_READER", "0")
     monkeypatch.setattr(queue, "WARM_WORKERS", 0)
     yield tmp_path / "runs"
     for run in runs.list_runs():

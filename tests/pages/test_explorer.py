@@ -199,7 +199,7 @@ def test_a_broken_link_gets_a_sentence_and_the_default_state(shipped, open_app, 
 
 
 @pytest.mark.parametrize(("part", "trace_of_it"), [
-    ("try", "Try:"), ("quiz", "Predict:"), ("stepper", "**Patches**"), ("maths", r"N = \frac"),
+    ("try", "Try:"), ("quiz", "Predict:"), ("stepper", "3 of 10"), ("maths", r"N = \frac"),
 ])
 def test_a_teacher_can_hide_parts(shipped, open_app, part, trace_of_it):
     def everything(visitor):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
+import numpy as np
 import streamlit as st
 from streamlit.navigation.page import StreamlitPage
 
@@ -154,7 +155,7 @@ def sidebar(page: str) -> None:
 
 
 def answers_in_words(view: View) -> str:
-    names, answer = view.class_names, view.trace.prediction
+    names, answer = view.class_names, view.prediction
     if len(names) > FEW_CLASSES:
         return f"It knows {len(names):,} classes; its answer, number {answer}, is {names[answer]}."
     listed = ", ".join(f"{number} {name}" for number, name in enumerate(names))
@@ -164,12 +165,16 @@ def answers_in_words(view: View) -> str:
 
 def answer_card(view: View) -> None:
     """The drawing and its answer; where parts are taken away, also what the model says then."""
-    told = [{"answer": trace.prediction, "confidence": f"{trace.probabilities.max():.1%}",
-             "sure": view.would_be_sure(float(trace.probabilities.max()))}
-            for trace in (view.trace, *([view.changed_by(*what_if.probes(view.config))] if what_if.as_code() else []))]
+    changed = view.changed_by(*what_if.probes(view.config)).probabilities if what_if.as_code() else None
     show(TemplatePicture("answer_card", {
-        "picture": colours.data_uri(view.trace.image), "before": told[0], "after": told[1] if told[1:] else None,
+        "picture": colours.data_uri(view.image), "before": told(view, view.reading.probabilities),
+        "after": None if changed is None else told(view, changed),
     }, alt=f"your digit, {view.config.image_size} by {view.config.image_size} pixels"))
+
+
+def told(view: View, probabilities: np.ndarray) -> dict[str, object]:
+    best = float(probabilities.max())
+    return {"answer": int(probabilities.argmax()), "confidence": f"{best:.1%}", "sure": view.would_be_sure(best)}
 
 
 def choose_model() -> None:

@@ -20,6 +20,7 @@ from vit.details import Details
 from vit.drawing import Drawing, for_model
 from vit.drawing.ink import Ink
 from vit.environment import whole_number
+from vit.reader import CannotRead, Reader
 from vit.shipped import SHIPPED
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ def _size_of_trace(trace: "ForwardTrace") -> int:
 _models = SizedCache(whole_number("PATCHWISE_MODELS_MB", 1_500) * MB, _size_of_model)
 _traces = SizedCache(whole_number("PATCHWISE_TRACES_MB", 400) * MB, _size_of_trace)
 _measured: SizedCache[np.ndarray] = SizedCache(2 * MB, lambda values: values.nbytes)
-_reader = ThreadPoolExecutor(1, "reader")  # each run of a page is a new thread, in which torch would start cold
+_thread = ThreadPoolExecutor(1, "reader")  # each run of a page is a new thread, in which torch would start cold
+_process = Reader()
 
 
 def name_of(model_id: str) -> str:
@@ -70,6 +72,12 @@ def name_of(model_id: str) -> str:
 def warm_up() -> None:
     """Import torch soon, but not now: first the browser shall get its page, then the first stroke need not wait."""
     threading.Timer(1.5, import_module, ["vit.trace"]).start()
+    if _reads_elsewhere():
+        threading.Timer(4.0, _process.start).start()  # it may wake up when the first page is there
+
+
+def _reads_elsewhere() -> bool:
+    return whole_number("PATCHWISE_READER", 1) > 0
 
 
 def forget() -> None:
@@ -182,16 +190,29 @@ def trace(model_id: str, drawing: Drawing, *interventions: "Probe") -> "ForwardT
         image = image_of(drawing)
         if image is None:
             raise ValueError("There is nothing to see on this drawing.")
-        return _reader.submit(trace_image, model, for_model(image, model.config), *interventions).result()
+        return _thread.submit(trace_image, model, for_model(image, model.config), *interventions).result()
 
     return _traces.get((identity(model_id), drawing, repr(interventions)), make)
 
 
+def probabilities(model_id: str, drawing: Drawing, image: np.ndarray) -> np.ndarray:
+    """What a model answers to a drawing, without the way there."""
+    key = identity(model_id), drawing, "answer"
+    return _measured.get(key, lambda: answer(model_id, image))
+
+
 def answer(model_id: str, image: np.ndarray) -> np.ndarray:
-    """The probabilities alone, of a picture that is another in a moment: nothing is kept."""
+    """The probabilities alone, of a picture that may be another in a moment: nothing is kept."""
+    from vit.runs import fingerprint
     from vit.trace import probabilities_of
 
-    return _reader.submit(probabilities_of, load(model_id).model, image).result()
+    if model_id != "untrained" and _reads_elsewhere():
+        path = path_of(model_id)
+        try:
+            return _process.probabilities(path, fingerprint(path), image)
+        except CannotRead:
+            _process.start()
+    return _thread.submit(probabilities_of, load(model_id).model, image).result()
 
 
 def occlusion(model_id: str, drawing: Drawing) -> np.ndarray:

@@ -24,7 +24,7 @@ class Stop:
 def whole_machine(view: View) -> str:
     config = view.config
     return (f"This is the whole machine, with {OWN[view.drawing.kind]} in it: pixels, {config.patches} patches, "
-            f"{config.tokens} tokens, {config.depth} blocks, and an answer: **{view.trace.prediction}**. Press "
+            f"{config.tokens} tokens, {config.depth} blocks, and an answer: **{view.prediction}**. Press "
             "**Play** and watch it flow. Then we take it apart.")
 
 
@@ -80,11 +80,11 @@ def stream(view: View) -> str:
 
 def answer(view: View) -> str:
     return (f"What would the model say after each block? Read the rows from the top: at which block does it make up "
-            f"its mind that this is a **{view.trace.prediction}**, with {view.confidence:.0%} in the end?")
+            f"its mind that this is a **{view.prediction}**, with {view.confidence:.0%} in the end?")
 
 
 def taken_away(view: View) -> str:
-    return (f"Looking is not using. **Hide patches** until the {view.trace.prediction} is no longer read: which ones "
+    return (f"Looking is not using. **Hide patches** until the {view.prediction} is no longer read: which ones "
             "does the answer stand on? The sidebar shows the changed answer on every page.")
 
 

@@ -1,6 +1,7 @@
 """All that a page is a function of: the visitor's drawing in the visitor's model, and what is chosen there."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +10,7 @@ import streamlit as st
 from vit.charts import patches
 from vit.datasets import DATASETS, Dataset, Normalisation
 from vit.details import Details
-from vit.drawing import Drawing
+from vit.drawing import Drawing, for_model
 from vit.ui import beside, models, state
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Reading:
 @dataclass(frozen=True)
 class View:
     drawing: Drawing
-    trace: "ForwardTrace"
+    image: np.ndarray  # as the model gets it
     model: "VisionTransformer"
     model_id: str
     details: Details
@@ -79,15 +80,25 @@ class View:
     @property
     def patch(self) -> int:
         """The chosen patch; where CLS is chosen, the patch with the most ink."""
-        return self.token - 1 if self.token else patches.most_inked(self.trace.image, self.config.patch_size)
+        return self.token - 1 if self.token else patches.most_inked(self.image, self.config.patch_size)
 
     @property
     def normalisation(self) -> Normalisation:
         return self.model.normalisation
 
-    @property
+    @cached_property
     def reading(self) -> Reading:
-        return Reading(self.drawing, self.trace.image, self.trace.probabilities, self.config, self.details)
+        answer = models.probabilities(self.model_id, self.drawing, self.image)
+        return Reading(self.drawing, self.image, answer, self.config, self.details)
+
+    @cached_property
+    def trace(self) -> "ForwardTrace":
+        """All that the model computes on the way; a page that shows nothing of it does not wait for it."""
+        return models.trace(self.model_id, self.drawing)
+
+    @property
+    def prediction(self) -> int:
+        return self.reading.prediction
 
     @property
     def dataset(self) -> Dataset | None:
@@ -146,12 +157,13 @@ def compared(view: View) -> View | None:
 
 def of(drawing: Drawing, model_id: str, choice: state.Choice) -> View | None:
     """What this model makes of this drawing, with what the visitor has chosen as far as the model has it."""
-    if models.image_of(drawing) is None:
+    image = models.image_of(drawing)
+    if image is None:
         return None
     model, details = models.load(model_id)
     config = model.config
     return View(
-        drawing, models.trace(model_id, drawing), model, model_id, details,
+        drawing, for_model(image, config), model, model_id, details,
         min(choice.layer, config.depth - 1), min(choice.head, config.heads - 1), min(choice.token, config.tokens - 1),
         dark=is_dark(),
     )

@@ -25,9 +25,9 @@ def sentence(view: View | None) -> str:
         return "Draw a digit from 0 to 9, or pick one. The model reads along."
     config = view.config
     pixels = f"{config.image_size} x {config.image_size}"
-    inked = int((view.trace.image.reshape(config.image_size, config.image_size, -1) > 0).any(-1).sum())
+    inked = int((view.image.reshape(config.image_size, config.image_size, -1) > 0).any(-1).sum())
     return (f"Of your drawing the model gets {pixels} pixels, {inked} of them with ink. "
-            f"It reads a **{view.trace.prediction}**.")
+            f"It reads a **{view.prediction}**.")
 
 
 def drawing_to_answer(view: View | None) -> None:
@@ -133,7 +133,7 @@ def equation(view: View | None) -> None:
     """All that the model is, from outside: a picture in, the most probable class out."""
     if view is None:
         return
-    config, best = view.config, view.trace.prediction
+    config, best = view.config, view.prediction
     shape = config.image_size, config.image_size, config.channels
     parts.equation(
         r"\mathbf{x} \in \mathbb{R}^{H \times W \times C} \;\longmapsto\; \hat{y} = \argmax_j\, p_j",
