@@ -21,9 +21,12 @@ class Session:
         self.socket = socket
         self.query = query
         self.page = page
+        self.page_hash = ""
         self.widgets: dict[str, dict[str, Any]] = {}  # what the browser would remember of each
         self.ids: dict[str, str] = {}  # of the widgets on the page, by label or component
         self.fragments: dict[str, float] = {}  # those that run by themselves, and how often
+        self.within: dict[str, str] = {}  # the fragment that a component is in
+        self.told = 0
         self.exceptions = 0
 
     @classmethod
@@ -43,7 +46,7 @@ class Session:
         message = BackMsg()
         state = message.rerun_script
         state.query_string, state.page_name, state.fragment_id = self.query, self.page, fragment
-        state.is_auto_rerun = bool(fragment)
+        state.is_auto_rerun, state.page_script_hash = bool(fragment), self.page_hash
         touched = {self.ids[label]: value for label, value in triggered.items()}
         for widget_id, value in (self.widgets | touched).items():
             state.widget_states.widgets.add(id=widget_id, **value)
@@ -58,18 +61,22 @@ class Session:
         match message.WhichOneof("type"):
             case "script_finished":
                 return True
+            case "navigation":
+                self.page_hash = message.navigation.page_script_hash
             case "page_info_changed":
                 self.query = message.page_info_changed.query_string
             case "auto_rerun":
                 self.fragments[message.auto_rerun.fragment_id] = message.auto_rerun.interval
             case "delta":
-                self._see(message.delta.new_element)
+                self._see(message.delta.new_element, message.delta.fragment_id)
         return False
 
-    def _see(self, element: Any) -> None:
+    def _see(self, element: Any, fragment: str) -> None:
         match element.WhichOneof("type"):
             case "bidi_component":
-                self.ids[element.bidi_component.component_name] = element.bidi_component.id
+                name, widget_id = element.bidi_component.component_name, element.bidi_component.id
+                self.ids |= {name: widget_id, f"{name} events": f"$$STREAMLIT_INTERNAL_KEY_{widget_id}__events"}
+                self.within[name] = fragment
             case "button":
                 self.ids[element.button.label] = element.button.id
             case "number_input":
@@ -82,6 +89,13 @@ class Session:
         canvas = next(name for name in self.ids if "drawable" in name)
         self.widgets[self.ids[canvas]] = {"json_value": json.dumps({"drawing": {"raw": to_fabric(strokes)}})}
         return await self.run()
+
+    async def tell(self, points: Stroke) -> float:
+        """The stroke so far, as our companion of the canvas tells it while the pen is down."""
+        self.told += 1
+        event = {"event": "stroke", "value": {"number": self.told, "points": [points[0], *points]}}
+        return await self.run(self.within["patchwise_live"],
+                              **{"patchwise_live events": {"json_trigger_value": json.dumps([event])}})
 
     async def press(self, label: str) -> float:
         return await self.run(**{label: {"trigger_value": True}})

@@ -70,15 +70,18 @@ def test_the_walk_sees_every_way_to_import():
     assert "vit.model" in IMPORTS["vit.trace"]
 
 
+FROM_OUTSIDE = ("streamlit.testing", "streamlit.proto")
+
+
 def test_only_app_pages_and_ui_import_streamlit():
     others = [name for name in IMPORTS if not within(name, "app", "pages", "vit.ui")]
 
     def shows(imported):
         # A benchmark may drive the app from outside, as tests do.
-        return imported.startswith("streamlit") and not within(imported, "streamlit.testing")
+        return imported.startswith("streamlit") and not within(imported, *FROM_OUTSIDE)
 
     assert [name for name in others if any(map(shows, IMPORTS[name]))] == []
-    assert importers_of("streamlit.testing", among=VIT) == set()
+    assert importers_of(*FROM_OUTSIDE, among=VIT) == set()
 
 
 def test_the_package_knows_no_page_and_no_benchmark():

@@ -5,6 +5,13 @@ from pathlib import Path
 ASSETS = Path(__file__).parent.parent / "assets"
 ARTICLE = ASSETS / "article"
 
-_MADE = {"explorer": ASSETS / "explorer" / "explorer.safetensors",
-         "article": ARTICLE / "plain.safetensors", "article-flips": ARTICLE / "flips.safetensors"}
-SHIPPED = {name: path for name, path in _MADE.items() if name == "explorer" or path.is_file()}
+
+def shipped_in(assets: Path) -> dict[str, Path]:
+    """The explorer's own model, and those of the article's recipe once they are recorded."""
+    recorded = {"article": assets / "article" / "plain.safetensors",
+                "article-flips": assets / "article" / "flips.safetensors"}
+    there = {name: path for name, path in recorded.items() if path.is_file()}
+    return {"explorer": assets / "explorer" / "explorer.safetensors", **there}
+
+
+SHIPPED = shipped_in(ASSETS)

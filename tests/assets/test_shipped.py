@@ -7,6 +7,8 @@ import pytest
 from benchmarks.report import logits_of
 from vit import checkpoints, data
 from vit.config import PRESETS
+from vit.shipped import SHIPPED, shipped_in
+from vit.studies import article
 
 EXPLORER = checkpoints.SHIPPED["explorer"]
 
@@ -42,3 +44,21 @@ def test_the_details_tell_each_epoch_and_the_accuracy_it_led_to():
     details = checkpoints.details("explorer")
     assert [line.epoch for line in details.epochs] == list(range(1, len(details.epochs) + 1))
     assert details.test_accuracy > 0.98
+
+
+def test_the_article_s_models_ship_once_they_are_recorded(tmp_path):
+    assert list(shipped_in(tmp_path)) == ["explorer"]
+    (tmp_path / "article").mkdir()
+    (tmp_path / "article" / "flips.safetensors").touch()
+    assert list(shipped_in(tmp_path)) == ["explorer", "article-flips"]
+
+
+@pytest.mark.parametrize("name", [name for name in SHIPPED if name != "explorer"])
+def test_the_article_s_models_have_its_architecture_and_read_as_recorded(name):
+    model, recipe = checkpoints.load(name), article.read()
+    assert model.config == PRESETS["article"]
+    run = recipe.flips if checkpoints.details(name).flips else recipe.plain
+    images, labels = data.load("mnist", "test")
+    some = labels[:1000]
+    answers = logits_of(model, images[:1000]).argmax(1)
+    assert 100 * (answers == some).mean() == pytest.approx(run.test_accuracy, abs=3)

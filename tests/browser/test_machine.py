@@ -66,16 +66,16 @@ def test_the_numbers_at_first_glance_are_those_of_the_trace(page, url, models, w
         f"{share:.1%}" for share in trace.probabilities]
     assert page.locator(".house .foot").all_text_contents() == [
         f"{row.argmax()}{np.float32(row.max()):.0%}" for row in lens[1:]]
+    words = dict(page.locator("[data-words]").evaluate_all("all => all.map((e) => [e.dataset.words, e.textContent])"))
     for layer, block in enumerate(trace.blocks):
-        told = page.locator(f"[data-words=block-{layer + 1}]").text_content()
+        told = words[f"block-{layer + 1}"]
         assert (f"{long(block.resid_pre[token])} long before, attention {long(block.attn_out[token])}, MLP "
                 f"{long(block.mlp_out[token])}, {long(block.resid_post[token])} after") in told
         for head in range(model.config.heads):
             row = block.pattern[head, token]
             most = int(row.argmax())
             who = f"patch {most}" if most else "CLS"
-            told = page.locator(f"[data-words=head-{layer + 1}-{head + 1}]").text_content()
-            assert f"looks most at {who}, with {row[most]:.1%}" in told
+            assert f"looks most at {who}, with {row[most]:.1%}" in words[f"head-{layer + 1}-{head + 1}"]
 
 
 @pytest.mark.parametrize("which", ["", "run:other/epoch-0001"])

@@ -58,7 +58,7 @@ def test_own_runs_stand_below_the_recorded_ones_and_do_not_stretch_the_axis_whil
     assert list(mine.x) == [40.0]
     assert -1 < mine.y[0] < 0
     assert list(mine.marker.symbol) == ["circle-open"]
-    assert "yours" in mine.hovertemplate
+    assert "here, seed" in mine.hovertemplate
     assert after.figure.layout.xaxis.range == before.figure.layout.xaxis.range
 
 

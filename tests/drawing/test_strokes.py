@@ -39,6 +39,34 @@ def test_a_stroke_that_was_moved_turned_or_resized_is_where_it_is_seen():
     assert mirrored == [(10, 0), (0, 0)]
 
 
+PEN = [(59.25, 79.46875), (59.25, 79.46875), (84.25, 61.46875), (119.25, 57.46875), (149.25, 69.46875),
+       (162.25, 94.46875), (149.25, 119.46875), (117.25, 139.46875), (109.25, 140.46875), (139.25, 149.46875),
+       (169.25, 174.46875), (174.25, 189.46875)]
+TOLD = path(  # what streamlit-drawable-canvas 0.13.0 told of it in Chromium when the pen was lifted
+    ("M", 59.228, 79.49075), ("Q", 59.25, 79.46875, 71.75, 70.46875), ("Q", 84.25, 61.46875, 101.75, 59.46875),
+    ("Q", 119.25, 57.46875, 134.25, 63.46875), ("Q", 149.25, 69.46875, 155.75, 81.96875),
+    ("Q", 162.25, 94.46875, 155.75, 106.96875), ("Q", 149.25, 119.46875, 133.25, 129.46875),
+    ("Q", 117.25, 139.46875, 113.25, 139.96875), ("Q", 109.25, 140.46875, 124.25, 144.96875),
+    ("Q", 139.25, 149.46875, 156.75, 169.46875), ("L", 174.272, 189.49075), left=116.75, top=123.8817,
+)
+
+
+def test_a_stroke_that_nobody_moved_is_where_the_pen_was():
+    (stroke,) = strokes.from_fabric({"objects": [TOLD]})
+    assert stroke[0] == pytest.approx((59.228, 79.49075), abs=1e-4)
+    assert stroke[-1] == pytest.approx((174.272, 189.49075), abs=1e-4)
+
+
+def test_the_stroke_under_the_pen_is_the_one_that_the_canvas_tells_in_the_end():
+    (told,) = strokes.from_fabric({"objects": [TOLD]})
+    assert np.array(strokes.under_the_pen(PEN)) == pytest.approx(np.array(told), abs=1e-4)
+
+
+def test_a_pen_that_has_not_moved_leaves_a_dot_and_no_pen_leaves_nothing():
+    assert strokes.under_the_pen([(100, 80), (100, 80)]) == [(99.978, 80), (100.022, 80)]
+    assert strokes.under_the_pen([]) == strokes.under_the_pen([(100, 80)]) == []
+
+
 @pytest.mark.parametrize(
     "drawing", [None, {}, {"objects": []}, {"objects": [{"type": "Rect"}, {"type": "Path"}, path()]}]
 )

@@ -5,17 +5,18 @@ from dataclasses import replace
 import pytest
 from markupsafe import escape
 
+from tests.charts.test_article import RECIPE
 from tests.pages.test_explorer import SMALL
 from tests.pages.test_train import html, words
 from tests.support.studies import made_up, shelve
-from vit import runs
+from vit import checkpoints, runs
 from vit.charts import study_curves
 from vit.config import TrainConfig, ViTConfig
 from vit.runs import queue, series
 from vit.studies import article, shelf
 from vit.studies.catalogue import CATALOGUE
 from vit.studies.study import Computation, Study
-from vit.ui import estimates
+from vit.ui import estimates, models
 from vit.ui.panels.claims import listing, opened
 from vit.worker import Worker
 
@@ -80,6 +81,20 @@ def test_a_damaged_record_of_the_article_gets_a_sentence(open_app):
     visitor = open_app("claims")
     assert not visitor.exception
     assert "metrics.json is cut off or no JSON" in html(visitor)
+
+
+def test_the_recorded_article_stands_beside_its_own_figures_and_opens_in_the_explorer(open_app, tmp_path, monkeypatch):
+    article.write(RECIPE, article.METRICS)
+    for name in ("article", "article-flips"):
+        monkeypatch.setitem(checkpoints.SHIPPED, name, checkpoints.SHIPPED["explorer"])
+        monkeypatch.setitem(models.NAMES, name, models.RECORDED[name])
+    visitor = open_app("claims")
+    assert not visitor.exception
+    assert "89.75 %" in html(visitor)
+    assert len(charts(visitor)) == 3
+    visitor.button(key="claims_open_article-flips").click().run()
+    assert visitor.session_state.model == "article-flips"
+    assert not open_app("attention", d="s0", model="article").exception
 
 
 # One claim
@@ -184,7 +199,7 @@ def test_a_visitor_runs_the_arms_here_and_sees_their_own_dots(open_app, folder, 
     dots = charts(visitor)[2]
     assert all(f"{value:.2f} %" in dots.encode().decode("unicode_escape") for of_arm in accuracies.values()
                for value in of_arm.values())
-    assert "yours" in dots
+    assert "here, seed" in dots
     another = open_app("claims", claim=little.id)
     another.button(key="here_open").click().run()
     assert "4 runs: 4 done." in html(another)  # what trains here, all visitors see

@@ -45,6 +45,7 @@ def test_what_may_be_luck_is_called_so_with_what_could_have_been_seen():
 
 def test_one_pair_is_no_sample_and_none_is_nothing():
     assert "One pair is no sample" in Repeats(("a b", "c d"), {3: 95.0}, {3: 94.0}).in_words()
+    assert "With one seed neither twin is ahead." in Repeats(("a b", "c d"), {3: 95.0}, {3: 95.0}).in_words()
     assert "No pair" in Repeats(("a b", "c d"), {3: 95.0}, {4: 94.0}).in_words()
 
 

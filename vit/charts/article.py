@@ -7,7 +7,6 @@ from vit.charts.picture import PlotlyPicture
 from vit.studies.article import BEST, Recipe, Recorded
 
 HEIGHT = 340
-GRID = "rgba(128,128,128,0.2)"
 NAMES = {"plain": "without flips", "flips": "with flips"}
 LOOKS = {"plain": (colours.NO_FLIP, "circle"), "flips": (colours.FLIP, "diamond")}  # colour and marker
 
@@ -36,8 +35,8 @@ def by_epoch(recipe: Recipe) -> PlotlyPicture:
                        "line": {"color": colour, "width": 1.5, "dash": "dot"}})
     look = colours.layout(
         HEIGHT, showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"}, hovermode="closest",
-        shapes=shapes, xaxis={"title": {"text": "epoch"}, "gridcolor": GRID},
-        yaxis={"title": {"text": "accuracy, %"}, "gridcolor": GRID},
+        shapes=shapes, xaxis={"title": {"text": "epoch"}, "gridcolor": colours.GRID},
+        yaxis={"title": {"text": "accuracy, %"}, "gridcolor": colours.GRID},
     )
     reached = " and ".join(f"{max(epoch.validation_accuracy for epoch in run.epochs):.2f} % {NAMES[name]}"
                            for name, run in both(recipe).items())
@@ -58,7 +57,7 @@ def by_digit(recipe: Recipe, mirrored: bool) -> PlotlyPicture:
     look = colours.layout(
         HEIGHT, showlegend=True, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"}, hovermode="closest",
         xaxis={"title": {"text": "digit"}, "type": "category"},
-        yaxis={"title": {"text": "read correctly, %"}, "gridcolor": GRID, "zeroline": False},
+        yaxis={"title": {"text": "read correctly, %"}, "gridcolor": colours.GRID, "zeroline": False},
     )
     return PlotlyPicture(go.Figure(traces, look),
                          alt=f"how many {'mirrored ' if mirrored else ''}test digits are read, of each kind")

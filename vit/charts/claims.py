@@ -27,7 +27,7 @@ from vit.studies.study import (
 BADGES = {HOLDS: "holds", IN_PART: "part", DOES_NOT: "not", CANNOT_TELL: "open", words.NOT_TRIED: "untried"}
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "pentagon", "star")
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
-ROW, ABOVE, BELOW = 40, 48, 44  # pixels: of an arm, and of what stands above and below each band
+ROW, ABOVE, BELOW = 44, 48, 42  # pixels: of an arm, and of what stands above and below each band
 LABEL = 18  # characters in a line of a label
 BESIDE = 0.24  # of a row: how far a visitor's own dots lie below the recorded ones
 SOFT = "rgba(128,128,128,0.45)"
@@ -65,7 +65,7 @@ def every_run(study: Study, shown: Sequence[Band], recorded: Sequence[RunResult]
     ranges = []
     for number, band in enumerate(shown):
         reach: list[float] = []
-        for some, whose in ((recorded, ""), (own, "yours, ")):
+        for some, whose in ((recorded, ""), (own, "here, ")):
             there = [run for run in some if run.setting == band.setting]
             traces += _dots(study, band, number, there, whose)
             ended = looking_up([run for run in there if run.ended in ENDS])(band.measure)
@@ -136,7 +136,7 @@ def every_difference(study: Study, shown: Sequence[Band], own: Sequence[Band] = 
             traces += _interval(rule, finding, -row, number, colours.VERDICTS[BADGES[finding.verdict]], "")
             if (other := mine.get((band.setting, finding.rule))) and other.values:
                 reach += other.values
-                traces += _interval(rule, other, -row - BESIDE, number, colours.ACCENT, "yours, ")
+                traces += _interval(rule, other, -row - BESIDE, number, colours.ACCENT, "here, ")
         ranges.append(_range(reach))
     layout = _layout(study, shown, names, ranges, dark=dark, differences=True) | {"shapes": shapes}
     told = "; ".join(words.finding_in_words(study.rules[finding.rule], finding).rstrip(".")
@@ -232,7 +232,7 @@ def _layout(study: Study, shown: Sequence[Band], names: Sequence[Sequence[str]],
         own[y] = {"domain": [max(start, 0.0), end], "range": [-rows + 0.4, 0.6], "showgrid": False, "zeroline": False,
                   "tickvals": [-row for row in range(len(names[number]))],
                   "ticktext": ["<br>".join(wrap(name, LABEL)) for name in names[number]], "tickfont": font}
-        own[x] = {"anchor": _axes(number)["yaxis"], "zeroline": False, "gridcolor": "rgba(128,128,128,0.2)",
+        own[x] = {"anchor": _axes(number)["yaxis"], "zeroline": False, "gridcolor": colours.GRID,
                   "showgrid": True, "nticks": 6, "tickfont": font}
         if ranges[number]:
             own[x]["range"] = ranges[number]

@@ -11,6 +11,7 @@ from PIL import Image
 TEXT = {False: "#1d2129", True: "#eceff4"}  # by theme, as in .streamlit/config.toml: what must be read in a chart
 ACCENT = "#00b4d8"  # the chosen token, everywhere
 CALM = "#8a94a6"  # what is shown beside the chosen
+GRID = "rgba(128,128,128,0.2)"  # lines behind a chart, in both themes
 GONE = (74, 80, 92)  # what was taken away, in pixels
 NO_FLIP, FLIP = "#2a78d6", "#e07b00"  # the twin that sees images as they are, and the one that sees some mirrored
 ATTENTION, MLP = "#f0902a", "#2bb08a"  # what a block's two parts add

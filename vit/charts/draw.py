@@ -11,7 +11,7 @@ from vit.charts.mosaic import mosaic
 from vit.charts.picture import PixelPicture, TemplatePicture
 
 SAMPLES_PER_ROW = 7
-MOST_PIXELS = 150  # along a side: a step is shown small
+MOST_PIXELS = 168  # along a side: a step is shown small, and often
 
 
 class Bar(NamedTuple):
@@ -71,7 +71,7 @@ class Step(NamedTuple):
 
 
 def step(image: np.ndarray, caption: str, grid: int = 0) -> Step:
-    every = max(1, len(image) // MOST_PIXELS)
+    every = -(-max(image.shape) // MOST_PIXELS)
     pixels = colours.paint(image[::every, ::every], colours.INK, 0, 255)
     height, width = image.shape
     return Step(colours.data_uri(pixels), caption, round(min(1, width / height), 3), grid)

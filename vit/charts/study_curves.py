@@ -33,8 +33,8 @@ def curves(study: Study, setting: str, runs: Sequence[RunResult], quantity: str)
     percent = quantity == "accuracy"
     look = colours.layout(
         HEIGHT, showlegend=len(study.arms) > 1, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
-        hovermode="closest", xaxis={"title": {"text": "steps"}, "gridcolor": "rgba(128,128,128,0.2)"},
-        yaxis={"title": {"text": "accuracy, %" if percent else "loss"}, "gridcolor": "rgba(128,128,128,0.2)",
+        hovermode="closest", xaxis={"title": {"text": "steps"}, "gridcolor": colours.GRID},
+        yaxis={"title": {"text": "accuracy, %" if percent else "loss"}, "gridcolor": colours.GRID,
                "zeroline": False},
     )
     arms = ", ".join(arm.name for arm in study.arms)
@@ -71,8 +71,8 @@ def over_sizes(study: Study, runs: Sequence[RunResult]) -> PlotlyPicture:
         HEIGHT, showlegend=len(study.arms) > 1, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
         hovermode="closest",
         xaxis={"title": {"text": "training images"}, "type": "log", "tickvals": list(sizes.values()),
-               "ticktext": [f"{size:,}" for size in sizes.values()], "gridcolor": "rgba(128,128,128,0.2)"},
-        yaxis={"title": {"text": "accuracy, %"}, "gridcolor": "rgba(128,128,128,0.2)", "zeroline": False},
+               "ticktext": [f"{size:,}" for size in sizes.values()], "gridcolor": colours.GRID},
+        yaxis={"title": {"text": "accuracy, %"}, "gridcolor": colours.GRID, "zeroline": False},
     )
     return PlotlyPicture(go.Figure(traces, look), alt=f"accuracy over the number of training images: {', '.join(told)}")
 
@@ -155,7 +155,7 @@ def reading(study: Study, setting: str, runs: Sequence[RunResult], name: str, cl
         HEIGHT, showlegend=len(study.arms) > 1, legend={"orientation": "h", "y": 1.02, "yanchor": "bottom"},
         hovermode="closest",
         xaxis={"title": {"text": "class" if by_class else "block"}, "type": "category"},
-        yaxis={"type": "log" if name in OF_MANY_SIZES else "linear", "gridcolor": "rgba(128,128,128,0.2)",
+        yaxis={"type": "log" if name in OF_MANY_SIZES else "linear", "gridcolor": colours.GRID,
                "zeroline": False, "ticksuffix": " %" if "accuracy" in name else "", "exponentformat": "power"},
     )
     return PlotlyPicture(go.Figure(traces, look), alt=f"{name} in {setting}, of every run and as mean of each arm")

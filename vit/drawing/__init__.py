@@ -17,9 +17,9 @@ from vit.drawing.code import (
     from_sample,
     from_strokes,
 )
-from vit.drawing.strokes import BRUSH, SIDE, from_fabric, to_fabric
+from vit.drawing.strokes import BRUSH, SIDE, from_fabric, to_fabric, under_the_pen
 
 __all__ = [
     "BRUSH", "MOST_POINTS", "SIDE", "BadDrawing", "Drawing", "for_model", "from_code", "from_fabric", "from_picture",
-    "from_sample", "from_strokes", "to_fabric",
+    "from_sample", "from_strokes", "to_fabric", "under_the_pen",
 ]  # fmt: skip

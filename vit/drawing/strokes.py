@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -89,9 +90,31 @@ def from_fabric(drawing: dict[str, Any] | None) -> list[list[tuple[float, float]
     """The strokes in what the canvas reports: curves whose centre may have been moved."""
     strokes = []
     for item in (drawing or {}).get("objects", []):
-        if str(item.get("type")).lower() == "path" and (curve := _flattened(item.get("path", []))):
-            strokes.append(_as_placed(np.array(curve), item))
+        path = item.get("path", [])
+        if str(item.get("type")).lower() == "path" and (curve := _flattened(path)):
+            strokes.append(_as_placed(np.array(curve), _centre(path), item))
     return strokes
+
+
+def under_the_pen(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The stroke that the canvas would report if the pen, which came along these points, were lifted now."""
+    return _flattened(_pencilled(points)) if len(points) > 1 else []
+
+
+def _pencilled(points: Sequence[tuple[float, float]]) -> list[list[Any]]:
+    """As fabric.js's pencil does it: points that are too close are left out, curves join the middles of the others."""
+    first, *others, last = points
+    kept = [first]
+    for point in others[:-1]:
+        if math.dist(kept[-1], point) >= 0.4:
+            kept.append(point)
+    kept.append(last)
+    begin = end = np.array((1.0, 0.0))
+    if len(kept) > 2:
+        begin, end = np.sign(np.subtract(kept[2], kept[1])), np.sign(np.subtract(kept[-1], kept[-2]))
+    longer = BRUSH / 1000  # at both ends
+    curves = [["Q", *a, (a[0] + b[0]) / 2, (a[1] + b[1]) / 2] for a, b in pairwise(kept) if a != b]
+    return [["M", *(first - longer * begin)], *curves, ["L", *(last + longer * end)]]
 
 
 def _flattened(path: list[list[Any]]) -> list[tuple[float, float]]:
@@ -108,9 +131,23 @@ def _flattened(path: list[list[Any]]) -> list[tuple[float, float]]:
     return points
 
 
-def _as_placed(points: np.ndarray, item: dict[str, Any]) -> list[tuple[float, float]]:
+def _centre(path: list[list[Any]]) -> np.ndarray:
+    """The middle of a path as fabric.js sees it, which takes a curve's one control point for two."""
+    drawn = [command for command in path if command[0] in "MLQ"]
+    ends = np.array([command[-2:] for command in drawn], float)
+    curved = np.array([command[0] == "Q" for command in drawn[1:]], bool)
+    before, after = ends[:-1][curved], ends[1:][curved]
+    control = np.array([command[1:3] for command in drawn[1:] if command[0] == "Q"], float).reshape(-1, 2)
+    # Where such a curve turns back, x or y: (1 - t)² (control - before) + t² (after - control) = 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = 1 / (1 + np.sqrt((control - after) / (control - before)))
+    turns = (1 - t) ** 3 * before + 3 * t * (1 - t) * control + t**3 * after
+    reached = np.concatenate([ends, np.where(np.isfinite(turns), turns, before)])
+    return (reached.min(0) + reached.max(0)) / 2
+
+
+def _as_placed(points: np.ndarray, centre: np.ndarray, item: dict[str, Any]) -> list[tuple[float, float]]:
     """Where the points lie after someone moved, turned or resized the stroke: `left`, `top` is its centre."""
-    centre = (points.min(0) + points.max(0)) / 2
     size = [item.get(f"scale{axis}", 1) * (-1 if item.get(f"flip{axis}") else 1) for axis in "XY"]
     angle = math.radians(item.get("angle", 0))
     turn = [[math.cos(angle), math.sin(angle)], [-math.sin(angle), math.cos(angle)]]

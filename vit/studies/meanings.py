@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from vit.studies.study import CANNOT_TELL, DOES_NOT, HOLDS, IN_PART
 
 IN_GENERAL = {
-    IN_PART: "Part of the claim holds: the comparisons below say which.",
+    IN_PART: "Part of the claim holds: the figures here say which.",
     CANNOT_TELL: "These runs leave it open. That is a result as well: they are too few, or too scattered, for an "
                  "effect of the size that matters.",
 }

@@ -43,6 +43,8 @@ class Repeats:
             return "No pair has come to its end yet."
         ahead = self.names[found.mean < 0]
         by = f"{called(ahead)} is ahead by {with_sign(abs(found.mean), 1)} points"
+        if abs(found.mean) < 0.05:
+            by = "neither twin is ahead"
         if not found.certain:
             return f"With one seed {by}. One pair is no sample: others may come out otherwise."
         low, high = sorted(abs(end) for end in (found.low, found.high))

@@ -20,20 +20,23 @@ def show() -> None:
     key = f"canvas_{sheet['number']}"
 
     def drawn() -> None:
-        strokes = drawings.from_fabric(st.session_state[key]["drawing"]["raw"])
-        drawing = drawings.from_strokes(strokes)
-        sheet["shown"] = drawing
+        told = st.session_state[key]["drawing"]["raw"]
+        drawing = drawings.from_strokes(drawings.from_fabric(told))
         before = state.drawing()
         if drawing and before and not before.strokes:
             st.session_state.drawn_over = before  # the first stroke takes its place
         state.draw(drawing)
+        sheet["shown"], sheet["told"] = drawing, told  # last, since another run may cut this off at any line above
 
     st.html(markup.render("canvas_paper", paper=_backdrop(), side=drawings.SIDE))
     with st.container(key="canvas", width=drawings.SIDE, gap=None):
-        st_canvas(
+        result = st_canvas(
             stroke_width=drawings.BRUSH, stroke_color="#ffffff", width=drawings.SIDE, height=drawings.SIDE,
             initial_drawing=sheet["initial"], key=key, on_change=drawn,
         )
+    if result.json_data["objects"] != sheet["told"]["objects"]:  # it was cut off
+        drawn()
+        st.rerun()
     remedies = {"css": markup.text("canvas_inside.css"), "sheet": sheet["number"]}  # a new sheet needs them anew
     markup.component("canvas")(key="canvas_companion", data=[remedies], height=1)  # in a list, as in show.py
 
@@ -58,13 +61,18 @@ def _sheet() -> dict:
     drawing = state.drawing()
     sheet = st.session_state.get("sheet")
     if sheet is None or sheet["shown"] != drawing or not sheet["mounted"]:
-        strokes = drawing.strokes if drawing else ()
+        initial = drawings.to_fabric(drawing.strokes if drawing else ())
         sheet = {
-            "number": sheet["number"] + 1 if sheet else 0, "initial": drawings.to_fabric(strokes),
+            "number": sheet["number"] + 1 if sheet else 0, "initial": initial, "told": initial,
             "shown": drawing, "mounted": True,
         }
         st.session_state.sheet = sheet
     return sheet
+
+
+def strokes() -> list[list[tuple[float, float]]]:
+    """All that is on the sheet, but for a stroke under way."""
+    return drawings.from_fabric(st.session_state.sheet["told"])
 
 
 def left() -> None:

@@ -77,11 +77,10 @@ def end(page: str) -> None:
         return
     names = list(PATH)
     here = names.index(page)
-    steps = [f"**{title}**" if name == page else title for name, title in PATH.items()]
     with st.container(horizontal=True, vertical_alignment="center", key="stepper"):
         if here > 0 and st.button(f"Back: {PATH[names[here - 1]]}", shortcut="Left", key="back", width=220):
             go_to(names[here - 1])
-        st.caption(" → ".join(steps), text_alignment="center")
+        st.caption(f"{here + 1} of {len(names)}", text_alignment="center")
         if here < len(names) - 1 and st.button(f"Next: {PATH[names[here + 1]]}", shortcut="Right", key="next",
                                                type="primary", width=220):
             go_to(names[here + 1])
@@ -102,7 +101,7 @@ def top_line(page: str) -> None:
     for sentence in st.session_state.notices:
         st.warning(parts.as_text(sentence))
     st.session_state.notices.clear()
-    if not state.hides("tour"):
+    if tour.is_on() and not state.hides("tour"):
         tour.show(page, views.current(), tour.stops(PATH), go_to)
 
 

@@ -187,6 +187,13 @@ def trace(model_id: str, drawing: Drawing, *interventions: "Probe") -> "ForwardT
     return _traces.get((identity(model_id), drawing, repr(interventions)), make)
 
 
+def answer(model_id: str, image: np.ndarray) -> np.ndarray:
+    """The probabilities alone, of a picture that is another in a moment: nothing is kept."""
+    from vit.trace import probabilities_of
+
+    return _reader.submit(probabilities_of, load(model_id).model, image).result()
+
+
 def occlusion(model_id: str, drawing: Drawing) -> np.ndarray:
     """What the answer loses without each patch."""
     def make() -> np.ndarray:

@@ -118,8 +118,12 @@ def stops(pages: Container[str]) -> list[Stop]:
     return [stop for stop in STORY if stop.page in pages]
 
 
+def is_on() -> bool:
+    return st.session_state.get("tour_stop") is not None
+
+
 def start_button(first_page: Callable[[], None]) -> None:
-    if st.session_state.get("tour_stop") is None and st.button("Tour", icon=":material/explore:"):
+    if not is_on() and st.button("Tour", icon=":material/explore:"):
         if state.drawing() is None:
             state.draw(drawing.from_sample(FIRST_DIGIT))
         first_page()
@@ -131,9 +135,7 @@ def go_to_stop(number: int | None, page: str = "") -> None:
 
 
 def show(page: str, view: View | None, story: list[Stop], go_to: Callable[[str], None]) -> None:
-    number = st.session_state.get("tour_stop")
-    if number is None:
-        return
+    number = st.session_state.tour_stop
     stop = story[number]
     here, last = stop.page == page, number + 1 == len(story)
 

@@ -19,6 +19,48 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """A model's answer to a drawing, without the way there."""
+
+    drawing: Drawing
+    image: np.ndarray
+    probabilities: np.ndarray
+    config: "ViTConfig"
+    details: Details
+
+    @property
+    def dataset(self) -> Dataset | None:
+        """What the model has learned to read; of models from elsewhere it is not known."""
+        return None if self.details.origin else DATASETS[self.details.dataset]
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """By number, as many as the model has."""
+        names = self.dataset.classes if self.dataset else self.details.classes
+        count = self.config.classes
+        return names if len(names) == count else tuple(map(str, range(count)))
+
+    @property
+    def reads_digits(self) -> bool:
+        return self.dataset is DATASETS["mnist"]
+
+    @property
+    def prediction(self) -> int:
+        return int(self.probabilities.argmax())
+
+    @property
+    def confidence(self) -> float:
+        return float(self.probabilities.max())
+
+    @property
+    def sure(self) -> bool:
+        return self.would_be_sure(self.confidence)
+
+    def would_be_sure(self, confidence: float) -> bool:
+        return confidence >= self.details.unsure_below
+
+
+@dataclass(frozen=True)
 class View:
     drawing: Drawing
     trace: "ForwardTrace"
@@ -44,16 +86,16 @@ class View:
         return self.model.normalisation
 
     @property
+    def reading(self) -> Reading:
+        return Reading(self.drawing, self.trace.image, self.trace.probabilities, self.config, self.details)
+
+    @property
     def dataset(self) -> Dataset | None:
-        """What the model has learned to read; of models from elsewhere it is not known."""
-        return None if self.details.origin else DATASETS[self.details.dataset]
+        return self.reading.dataset
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """By number, as many as the model has."""
-        names = self.dataset.classes if self.dataset else self.details.classes
-        count = self.config.classes
-        return names if len(names) == count else tuple(map(str, range(count)))
+        return self.reading.class_names
 
     @property
     def thing(self) -> str:
@@ -62,18 +104,18 @@ class View:
 
     @property
     def reads_digits(self) -> bool:
-        return self.dataset is DATASETS["mnist"]
+        return self.reading.reads_digits
 
     @property
     def confidence(self) -> float:
-        return float(self.trace.probabilities.max())
+        return self.reading.confidence
 
     @property
     def sure(self) -> bool:
-        return self.would_be_sure(self.confidence)
+        return self.reading.sure
 
     def would_be_sure(self, confidence: float) -> bool:
-        return confidence >= self.details.unsure_below
+        return self.reading.would_be_sure(confidence)
 
     def weights(self, name: str) -> np.ndarray:
         return self.model.get_parameter(name).detach().numpy()

@@ -41,7 +41,6 @@ export class Player {
     this.cells = null;
     this.flow.width = map.width;
     this.flow.height = map.height;
-    if (this.place === null) this.slider.value = this.stations.length;
     this.goTo(this.place);
   }
 
@@ -134,7 +133,7 @@ export class Player {
       this.caption.textContent = words;
       if (this.playing && this.map.tall) this.follow(station.part);
     }
-    if (!whole) this.slider.value = time;
+    this.slider.value = time;
     this.slider.setAttribute("aria-valuetext", whole ? "the whole machine" : station.caption);
     this.draw(time);
   }

@@ -12,9 +12,9 @@ from vit.charts import draw
 from vit.charts.picture import PixelPicture
 from vit.datasets import DATASETS
 from vit.drawing import ink
-from vit.ui import canvas, models, parts, state
+from vit.ui import canvas, live, models, parts, state
 from vit.ui.show import show
-from vit.ui.view import View
+from vit.ui.view import Reading, View
 
 MISTAKES = Path(__file__).parents[3] / "assets" / "explorer" / "mistakes.json"
 MISTAKES_SHOWN = 4
@@ -36,10 +36,21 @@ def drawing_to_answer(view: View | None) -> None:
     with row.container(width=drawing.SIDE):
         canvas.show()
         canvas_buttons()
+    live.forget()
+    with row:
+        read_along(view.reading if view else None)
+
+
+@st.fragment
+def read_along(drawn: Reading | None) -> None:
+    """What becomes of the ink, and the answer. While the pen is down they follow it, and the page stays as it is."""
+    reading, found = live.reading() or (drawn, found_ink(drawn.drawing) if drawn else None)
+    row = st.container(horizontal=True, gap="medium", key="read_along")
     with row.container(width=236, key="drawing_steps"):
-        steps(view)
+        steps(reading, found)
     with row.container(width="stretch", key="drawing_answer"):
-        answer(view)
+        answer(reading)
+    live.listen()
 
 
 def canvas_buttons() -> None:
@@ -51,16 +62,15 @@ def canvas_buttons() -> None:
             photo()
 
 
-def steps(view: View | None) -> None:
+def steps(reading: Reading | None, found: ink.Ink | None) -> None:
     """From the canvas to what the model reads, in pictures."""
-    if view is None:
+    if reading is None:
         st.markdown("#### From pen to pixels\nYour ink is cropped, scaled and centred, as the makers of MNIST did "
                     "with theirs. The pictures appear here.")
         return
-    found = found_ink(view.drawing)
     moved = "centre of mass ({:.1f}, {:.1f}) put in the middle: ".format(*found.centre_of_mass) if found else ""
-    show(draw.steps(way_to_the_middle(found) if found else [], view.trace.image, f"{moved}what the model sees",
-                    view.config.grid))
+    show(draw.steps(way_to_the_middle(found) if found else [], reading.image, f"{moved}what the model sees",
+                    reading.config.grid))
 
 
 def found_ink(chosen: drawing.Drawing) -> ink.Ink | None:
@@ -80,17 +90,17 @@ def way_to_the_middle(found: ink.Ink) -> list[tuple[np.ndarray, str]]:
     ]
 
 
-def answer(view: View | None) -> None:
-    if view is None:
+def answer(reading: Reading | None) -> None:
+    if reading is None:
         classes = len(DATASETS["mnist"].classes)
         show(draw.no_answer(classes, "comes with your first stroke"))
         return
-    comment = f"{view.confidence:.1%} sure" if view.sure else f"not sure: {view.confidence:.1%} at best"
-    label = view.drawing.label if view.reads_digits else None
-    if label is not None and label != view.trace.prediction:
+    comment = f"{reading.confidence:.1%} sure" if reading.sure else f"not sure: {reading.confidence:.1%} at best"
+    label = reading.drawing.label if reading.reads_digits else None
+    if label is not None and label != reading.prediction:
         comment += f" · its writer meant {label}"
-    show(draw.answer(view.trace.probabilities, view.sure, name="answer", comment=comment,
-                     classes=() if view.reads_digits else view.class_names))
+    show(draw.answer(reading.probabilities, reading.sure, name="answer", comment=comment,
+                     classes=() if reading.reads_digits else reading.class_names))
 
 
 def samples(view: View | None) -> None:

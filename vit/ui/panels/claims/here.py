@@ -86,8 +86,8 @@ def estimate(study: Study, setting: Setting, seeds: list[int]) -> str:
         return "The model is too large to try how long that takes here."
     workers = min(runs.max_workers(), len(configs))
     return (f"About **{duration(seconds)}** on this machine, {workers} at a time, if nobody else trains. "
-            f"It is the whole budget of the study: {setting.base.epochs} epochs of "
-            f"{setting.base.images_per_epoch:,} images each.")
+            f"Each run has the study's whole budget: {setting.base.epochs} epochs of "
+            f"{setting.base.images_per_epoch:,} images.")
 
 
 def cautions(setting: Setting, new: bool, many: int) -> list[str]:
@@ -145,14 +145,14 @@ def live(study_id: str, setting_name: str, series_id: str, ticking: bool) -> Non
     shown = [band for band in claims.bands(study, of_all)
              if not own or any(band.measure in {**run.measures, **run.times} for run in own)]
     if not shown:
-        st.caption("Your dots appear here as soon as the first run has been validated.")
+        st.caption("Dots appear here as soon as the first run has been validated.")
         return
     left, right = st.columns(2, gap="large")
     with left:
-        st.markdown("**Your runs**, hollow, below the recorded ones" if theirs else "**Your runs**")
+        st.markdown(f"**Runs here**{', hollow, below the recorded ones' if theirs else ''}")
         show(claims.every_run(study, shown, theirs, own, dark=is_dark()), f"here_runs_{study.id}")
     with right:
-        st.markdown("**Your differences**, in blue" if theirs else "**Your differences**")
+        st.markdown(f"**Differences here**{', in blue' if theirs else ''}")
         show(claims.every_difference(study, shown, claims.bands(study, measured), dark=is_dark()),
              f"here_differences_{study.id}")
     if measured:

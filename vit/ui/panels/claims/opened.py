@@ -31,9 +31,9 @@ def head(study: Study | Computation, found: Shelved) -> None:
     place = IDS.index(study.id)
     with st.container(horizontal=True):
         st.button("All claims", icon=":material/list:", key="claims_all", on_click=open_claim, args=(None,))
-        st.button("Previous", icon=":material/arrow_back:", key="claims_previous", disabled=place == 0,
+        st.button("Previous claim", icon=":material/arrow_back:", key="claims_previous", disabled=place == 0,
                   on_click=open_claim, args=(IDS[max(place - 1, 0)],))
-        st.button("Next", icon=":material/arrow_forward:", key="claims_next", disabled=place == len(IDS) - 1,
+        st.button("Next claim", icon=":material/arrow_forward:", key="claims_next", disabled=place == len(IDS) - 1,
                   on_click=open_claim, args=(IDS[min(place + 1, len(IDS) - 1)],))
     show(claim_tables.head(study, claim_tables.tell(study, found.result, found.problem)))
 

@@ -62,6 +62,8 @@ def mirror(twins: Twins) -> None:
     if not all(some and len(some[-1].confusion) == classes for some in measured):
         return
     rows = [(per_class(some[-1]), 100 * np.array(some[-1].mirrored_by_class)) for some in measured]
+    if rows[0][0].mean() < 50:  # it has not learned to read yet
+        return
     why(Mirrors(*(row.tolist() for pair in rows for row in pair)), twins.config.dataset)
 
 
