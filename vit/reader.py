@@ -131,7 +131,7 @@ def main() -> None:
             weights = Path(question["weights"])
             model = models.get((weights, question["version"]), partial(checkpoints.load, weights))
             with torch.inference_mode():
-                logits = model(normalise(image.reshape(1, *question["shape"])))[0].numpy()
+                logits = model(normalise(image.reshape(1, *question["shape"]), model.normalisation))[0].numpy()
         except Exception as error:  # whatever it is, the next question may be a better one
             send(mouth, {"error": str(error) or type(error).__name__})
             continue

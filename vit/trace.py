@@ -78,7 +78,7 @@ def trace_image(model: VisionTransformer, image: np.ndarray, *interventions: Pro
 def probabilities_of(model: VisionTransformer, image: np.ndarray) -> np.ndarray:
     """The answer alone, to a uint8 image that nobody looks into."""
     with torch.inference_mode():
-        return frozen(model(normalise(image[None]))[0].softmax(dim=-1).numpy())
+        return frozen(model(normalise(image[None], model.normalisation))[0].softmax(dim=-1).numpy())
 
 
 def frozen(array: np.ndarray) -> np.ndarray:
