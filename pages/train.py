@@ -19,8 +19,7 @@ setup.choose(pair.start, can_start=not fault)
 for sentence in filter(None, (fault, st.session_state.pop("train_problem", ""))):
     st.error(parts.as_text(sentence))
 
-twins = pair.current()
-if twins:
+if twins := pair.current():
     for panel in (live, luck, mirror, epochs, downloads):
         panel(twins)
 else:
