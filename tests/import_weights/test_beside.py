@@ -1,18 +1,20 @@
 """Size, crop, mean, deviation and names of classes come with the weights, and pictures are fed accordingly."""
 
+import ast
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
 from tests.support.makers import as_transformers, timm_vit, torchvision_vit, write
-from vit import checkpoints, explain, import_weights
+from vit import checkpoints, data, explain, import_weights
 from vit.checkpoints import BadCheckpoint
 from vit.details import Details, Preparation
 from vit.import_weights import __main__ as command
 from vit.import_weights import fetch, import_file
-from vit.trace import last_look, trace_image
+from vit.trace import last_look, probabilities_of, trace_image
 
 LITTLE = {"width": 192, "heads": 3, "depth": 1, "size": 32, "classes": 10}
 HALF = (0.5, 0.5, 0.5)
@@ -106,12 +108,23 @@ def test_a_model_that_brings_its_own_normalisation_is_fed_by_it_everywhere(weigh
     expected = theirs(pixels)[0].detach().numpy()
     trace = trace_image(model, picture)
     np.testing.assert_allclose(trace.logits, expected, atol=1e-4)
+    np.testing.assert_allclose(probabilities_of(model, picture), explain.softmax(expected), atol=1e-5)
     assert last_look(model, picture).prediction == expected.argmax()
     assert explain.conv2d_difference(model, picture) < 1e-4
     lost = explain.occlusion(trace, model)
     changed = trace.tokens.copy()
     assert len(lost) == len(changed) - 1
     np.testing.assert_allclose(trace.patches[0][:16], pixels[0, 0, 0, :16], atol=1e-6)
+
+
+def test_whoever_shows_pictures_to_a_model_of_any_origin_asks_the_model_how():
+    """Training and studies read their own models, all normalised alike."""
+    for path in Path(data.__file__).parent.rglob("*.py"):
+        if path.stem == "training" or "studies" in path.parts:
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "normalise":
+                assert len(node.args) == 2, f"{path.name}:{node.lineno}"
 
 
 # The command

@@ -67,7 +67,7 @@ def test_about_tells_whose_weights_they_are_and_how_pictures_are_prepared(own, o
 
 def test_the_whole_table_goes_with_the_chosen_model(own, open_app):
     visitor = open_app("embedding", d="s0", model=own)
-    visitor.session_state.closer = "The whole table"
+    visitor.session_state.panels = {"embedding": "the-whole-table"}
     visitor.run()
     assert not visitor.exception
     assert f"{THOUSAND.parameters:,}" in "".join(str(element.proto) for element in visitor.get("html"))
