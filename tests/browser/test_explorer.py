@@ -224,7 +224,7 @@ def test_a_drawing_can_be_continued_after_a_visit_to_another_page(page, app_url)
     before = drawn_code(page)
     page.get_by_role("button", name="Next").click()
     expect(page.get_by_role("heading", name="What happens inside, all at once?")).to_be_visible()
-    page.get_by_role("button", name="Back").click()
+    page.get_by_role("button", name="Back: Draw").click()
     draw(page, [(110, 170), (220, 170)])
     expect(page).to_have_url(re.compile(re.escape(before) + r"\.[\w-]+"))
 

@@ -202,11 +202,21 @@ glossary.addEventListener("click", ({ target }) => {
 });
 for (const name of ["keydown", "keyup"]) glossary.addEventListener(name, (event) => event.stopPropagation());
 
+/* The sketch of the page goes with the first thing that is shown. */
+const SHOWN = "h1, [role=dialog], [data-testid=stAlert], [data-testid=stException]";
+let opened = false;
+
+function open() {
+  opened ||= Boolean(one(SHOWN, app));
+  document.body.classList.toggle("pw-opened", opened);
+}
+
 /* Streamlit tells nobody when it has shown something. Terms can wait until it is done. */
 const PAUSE = 300; // milliseconds
 let waiting = 0;
 
 new MutationObserver(() => {
+  if (!opened) open();
   follow();
   point();
   clearTimeout(waiting);
