@@ -18,7 +18,7 @@ def read_along():
 
     from vit.ui import live, state
 
-    state.restore()
+    state.restore("draw")
     st.session_state.result = live.reading()
 
 
