@@ -2,7 +2,7 @@
 
 A reading is some hundred small steps of torch, and in a server with many visitors each of them waits for the
 interpreter's lock. Here a visitor waits once, for the answer. `python -m vit.reader` listens on its standard input and
-answers on its standard output: a line of JSON, then the bytes of an array.
+answers on its standard output: a line of JSON for all questions at once, then the bytes of their arrays.
 """
 
 import contextlib
@@ -12,10 +12,13 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
+from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
+from queue import SimpleQueue
 from threading import Event, Lock, Thread
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -26,8 +29,15 @@ class CannotRead(Exception):
     """The process has ended, or could not read this: read without it."""
 
 
+class Question(NamedTuple):
+    weights: Path
+    version: str
+    image: np.ndarray
+    answer: "Future[np.ndarray]"
+
+
 class Reader:
-    """The side of those who ask. Many threads may: their questions are answered one by one."""
+    """The side of those who ask. Many threads may: what they ask while an answer is on its way is asked at once."""
 
     def __init__(self, rest: float = 60.0) -> None:
         self.rest = rest  # seconds between two starts: one that cannot live is not to be born again and again
@@ -35,6 +45,8 @@ class Reader:
         self._process: subprocess.Popen[bytes] | None = None
         self._awake = Event()
         self._lock = Lock()
+        self._asked: SimpleQueue[Question] = SimpleQueue()
+        Thread(target=self._keep_asking, name="reader", daemon=True).start()
 
     def start(self) -> None:
         """Unless it is there; it takes seconds until it is awake."""
@@ -53,20 +65,38 @@ class Reader:
 
     def probabilities(self, weights: Path, version: str, image: np.ndarray) -> np.ndarray:
         """What the model in a file answers to one picture. The version tells the file from others of the same name."""
-        question = {"weights": str(weights), "version": version, "shape": image.shape}
         if not self._awake.is_set():
             raise CannotRead("The process that reads drawings is not awake.")
-        with self._lock:
-            try:
-                ears, mouth = _pipes(self._process)
-                send(ears, question, image.astype(np.uint8, copy=False).tobytes())
-                answer = receive(mouth)
-                if "error" not in answer:
-                    return np.frombuffer(read_exactly(mouth, answer["bytes"]), np.float32)
-            except (OSError, ValueError) as error:
-                self._end()
-                raise CannotRead(f"The process that reads drawings has ended. {error}") from error
-        raise CannotRead(answer["error"])
+        question = Question(weights, version, image.astype(np.uint8, copy=False), Future())
+        self._asked.put(question)
+        return question.answer.result()
+
+    def _keep_asking(self) -> None:
+        while True:
+            waiting = [self._asked.get()]
+            while not self._asked.empty():
+                waiting.append(self._asked.get())
+            with self._lock:
+                try:
+                    self._ask(waiting)
+                except (OSError, ValueError) as error:
+                    self._end()
+                    for question in waiting:
+                        question.answer.set_exception(CannotRead(f"The process that reads drawings has ended. {error}"))
+
+    def _ask(self, questions: list[Question]) -> None:
+        ears, mouth = _pipes(self._process)
+        words = [{"weights": str(question.weights), "version": question.version, "shape": question.image.shape}
+                 for question in questions]
+        send(ears, words, b"".join(question.image.tobytes() for question in questions))
+        told = receive(mouth)
+        answers = [word if isinstance(word, str) else np.frombuffer(read_exactly(mouth, word), np.float32)
+                   for word in told]
+        for question, answer in zip(questions, answers, strict=True):
+            if isinstance(answer, str):
+                question.answer.set_exception(CannotRead(answer))
+            else:
+                question.answer.set_result(answer)
 
     def close(self) -> None:
         with self._lock:
@@ -95,12 +125,12 @@ def _tell_when_awake(process: subprocess.Popen[bytes], awake: Event) -> None:
         awake.set()
 
 
-def send(pipe: IO[bytes], words: dict[str, Any], content: bytes = b"") -> None:
+def send(pipe: IO[bytes], words: Sequence[Any], content: bytes = b"") -> None:
     pipe.write(json.dumps(words).encode() + b"\n" + content)
     pipe.flush()
 
 
-def receive(pipe: IO[bytes]) -> dict[str, Any]:
+def receive(pipe: IO[bytes]) -> list[Any]:
     return json.loads(pipe.readline())
 
 
@@ -129,18 +159,21 @@ def main() -> None:
 
     torch.set_num_threads(1)
     models = SizedCache(whole_number("PATCHWISE_MODELS_MB", 1_500) * 1_000_000, size_of)
-    send(mouth, {"awake": True})
-    while line := ears.readline():
-        question = json.loads(line)
-        image = np.frombuffer(read_exactly(ears, int(np.prod(question["shape"]))), np.uint8)
+    def answer(weights: Path, version: str, image: np.ndarray) -> np.ndarray | str:
         try:
-            weights = Path(question["weights"])
-            model = models.get((weights, question["version"]), partial(checkpoints.load, weights))
-            answer = probabilities_of(model, image.reshape(question["shape"]))
+            return probabilities_of(models.get((weights, version), partial(checkpoints.load, weights)), image)
         except Exception as error:  # whatever it is, the next question may be a better one
-            send(mouth, {"error": str(error) or type(error).__name__})
-            continue
-        send(mouth, {"bytes": answer.nbytes}, answer.tobytes())
+            return str(error) or type(error).__name__
+
+    send(mouth, ["awake"])
+    while line := ears.readline():
+        asked = json.loads(line)
+        images = [np.frombuffer(read_exactly(ears, math.prod(one["shape"])), np.uint8).reshape(one["shape"])
+                  for one in asked]
+        answers = [answer(Path(one["weights"]), one["version"], image)
+                   for one, image in zip(asked, images, strict=True)]
+        send(mouth, [found if isinstance(found, str) else found.nbytes for found in answers],
+             b"".join(found.tobytes() for found in answers if not isinstance(found, str)))
 
 
 if __name__ == "__main__":
