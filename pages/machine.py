@@ -5,6 +5,6 @@ from vit.ui.panels import machine
 
 view = frame.begin("machine")
 frame.title("What happens inside, all at once?", machine.sentence(view))
-machine.whole(view)
+machine.one_or_two(view)
 machine.try_this(view)
 frame.end("machine")

@@ -36,6 +36,15 @@ def test_another_drawing_stands_beside_on_logits(shipped, open_app):
     assert visitor.query_params["with"] in ("d:s3", ["d:s3"])
 
 
+def test_another_machine_stands_below_with_its_own_answer(shipped, open_app):
+    model = shipped(SMALL)
+    mine, other = read(model, SEVEN), read(model, "s3")
+    visitor = open_app("machine", d=SEVEN, **{"with": "d:s3"})
+    assert not visitor.exception
+    for name, trace in {"your drawing": mine, "the drawing beside it": other}.items():
+        assert f"**{name}** · reads a **{trace.prediction}** with {trace.probabilities.max():.1%}." in words(visitor)
+
+
 def test_another_drawing_stands_beside_on_attention(shipped, open_app):
     model = shipped(SMALL)
     apart = explain.heads_apart(read(model, SEVEN), read(model, "s3"), token=2)
@@ -45,7 +54,7 @@ def test_another_drawing_stands_beside_on_attention(shipped, open_app):
     assert f"{apart.mean():.0%} on average" in words(visitor)
 
 
-@pytest.mark.parametrize("page", ["attention", "logits"])
+@pytest.mark.parametrize("page", ["machine", "attention", "logits"])
 def test_a_model_of_another_shape_stands_beside(shipped, open_app, page):
     shipped(ViTConfig(patch_size=14, width=32, depth=2, heads=2))
     visitor = open_app(page, d=SEVEN, layer="2", head="2", token="3", **{"with": "untrained"})

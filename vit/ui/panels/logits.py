@@ -77,7 +77,7 @@ def answer(view: View, other: View | None) -> None:
 
 def beside_each_other(view: View, other: View) -> None:
     if not side_by_side.are_the_same(view, other):
-        st.markdown(side_by_side.logits_in_words(view, other))
+        st.markdown(f"{side_by_side.logits_in_words(view, other)} What follows below is about yours.")
     label = chosen_class(view)
     for column, one, another, side in zip(st.columns(2, gap="large"), (view, other), (other, view), ("", "_beside"),
                                           strict=True):

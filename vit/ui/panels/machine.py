@@ -6,6 +6,7 @@ import streamlit as st
 
 from vit.charts import machine
 from vit.ui import frame, markup, parts, state
+from vit.ui.panels import side_by_side
 from vit.ui.view import View
 
 
@@ -13,6 +14,22 @@ def sentence(view: View) -> str:
     pixels = view.config.image_size**2
     return (f"Your drawing enters as **{pixels:,} pixels** and leaves as {view.config.classes:,} probabilities: "
             f"**{view.trace.prediction}**, with {view.confidence:.1%}. Every colour and number in between is real.")
+
+
+def one_or_two(view: View) -> None:
+    """The visitor's machine at the top, and below it, if there is one, the machine to compare with."""
+    mine, beside = st.container(), st.container()
+    other = side_by_side.control(view)
+    with mine:
+        if other:
+            if not side_by_side.are_the_same(view, other):
+                st.markdown(side_by_side.logits_in_words(view, other))
+            side_by_side.headline(view, other)
+        whole(view)
+    if other:
+        with beside:
+            side_by_side.headline(other, view)
+            whole(other, "machine_beside")
 
 
 def whole(view: View, key: str = "machine") -> None:

@@ -101,7 +101,7 @@ def logits_in_words(view: View, other: View) -> str:
     settled = [explain.settled_at(explain.logit_lens(each.trace, each.model)) for each in (view, other)]
     return (f"{answers} Furthest apart is the logit of {apart.label}: {plain(apart.one)} against "
             f"{plain(apart.other)}. The answer stands from {depth(settled[0])} on in yours, and from "
-            f"{depth(settled[1])} on in the other. What follows below is about yours.")
+            f"{depth(settled[1])} on in the other.")
 
 
 def depth(settled: int) -> str:
