@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 
 from tests.browser.test_explorer import settled
 from tests.support.models import make_lively
+from tests.support.runs import wait_for
 from tests.support.visitor import serve
 from vit import checkpoints, drawing, explain
 from vit.config import ViTConfig
@@ -50,6 +51,13 @@ def long(vector) -> str:
     return number(np.linalg.norm(np.asarray(vector, float)))
 
 
+def told_at(page, stripe, share: float) -> str:
+    """What is told where the pointer stands over a stripe, which may still be on its way to its place."""
+    box = stripe.bounding_box()
+    page.mouse.move(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
+    return page.locator(".told .value").text_content()
+
+
 def open_by_key(page, part):
     page.locator(f"[data-focus={part}]").focus()
     page.keyboard.press("Enter")
@@ -88,11 +96,9 @@ def test_an_opened_block_and_its_numbers_are_those_of_the_trace(page, url, model
                "ln2": block.ln2, "mlp": block.mlp_out, "out": block.resid_post}
     for name, values in vectors.items():
         expect(page.locator(f"[data-focus={name}] small")).to_have_text(re.compile(rf"^{long(values[0])} long"))
-    box = page.locator("[data-focus=ln1] canvas").bounding_box()
     cell = model.config.width // 2
-    page.mouse.move(box["x"] + (cell + 0.5) * box["width"] / model.config.width, box["y"] + box["height"] / 2)
-    expect(page.locator(".told .value")).to_have_text(
-        f"{long(block.ln1[0])} long; number {cell + 1}: {number(block.ln1[0, cell])}")
+    told = f"{long(block.ln1[0])} long; number {cell + 1}: {number(block.ln1[0, cell])}"
+    wait_for(lambda: told_at(page, page.locator("[data-focus=ln1] canvas"), (cell + 0.5) / model.config.width) == told)
 
     open_by_key(page, "msa")
     place = int(np.abs(block.attn_out[0]).argmax())
