@@ -50,7 +50,8 @@ function point() {
     if (!card) pointed = null;
     return;
   }
-  dress(card.closest(".st-key-tour"));
+  const tour = card.closest(".st-key-tour"); // not there while Streamlit puts the page together
+  if (tour) dress(tour);
   target.dataset.pwPointed = "";
   if (now === pointed) return;
   pointed = now;

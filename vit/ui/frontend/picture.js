@@ -62,7 +62,8 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
   });
   draw("words", [rows, columns, data.words, data.bright], () => {
     const bright = new Set(data.bright);
-    part(".words").replaceChildren(...Object.entries(data.words).map(([index, text]) => {
+    const words = part(".words"); // the watch below may look once more when the picture has gone
+    words.replaceChildren(...Object.entries(data.words).map(([index, text]) => {
       const word = inCell(document.createElement("span"), index);
       word.textContent = text;
       word.className = bright.has(Number(index)) ? "on-bright" : "";
@@ -72,8 +73,8 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
     const longest = Math.max(0, ...Object.values(data.words).map((text) => text.length));
     root.fit = () => {
       const size = Math.min(WORD, frame.clientWidth / columns / (longest * LETTER));
-      part(".words").style.fontSize = `${size}px`;
-      part(".words").style.display = size < SMALLEST_WORD ? "none" : "";
+      words.style.fontSize = `${size}px`;
+      words.style.display = size < SMALLEST_WORD ? "none" : "";
     };
     root.fit();
     root.watch ??= new ResizeObserver(() => root.fit());
