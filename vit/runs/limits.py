@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from vit.environment import whole_number
+from vit.environment import ray_address, whole_number
 
 MB = 1_000_000
 CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")  # of cgroup v2
@@ -18,7 +18,9 @@ class RunError(Exception):
 
 
 def fair_threads() -> int:
-    """Threads of one worker, so that twins share the cores."""
+    """Threads of one worker, so that twins share the cores; on Ray, each has one core of some node."""
+    if ray_address():
+        return 1
     return max(1, min(4, (os.cpu_count() or 1) // 2))
 
 
@@ -83,9 +85,10 @@ def check_disk(root: Path, needed: float) -> None:
 
 
 def check_memory(needed: float) -> None:
-    """Refuse twins that would not fit beside as many others as may train at once."""
+    """Refuse twins that would not fit beside as many others as may train at once. Of Ray's nodes nothing is known
+    here: they are taken to be like this machine, with one pair each."""
     there_is = min(_machine_memory(), _container_memory())
-    share = there_is / max(1, max_workers() / 2)
+    share = there_is / (1 if ray_address() else max(1, max_workers() / 2))
     if needed > share:
         alone = share == there_is
         others = "" if alone else f", {share / 1e9:,.1f} GB for each pair if {max_workers()} runs train at once"
