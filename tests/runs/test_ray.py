@@ -32,7 +32,7 @@ def server(root, nodes, monkeypatch):
     yield found
     for run in runs.list_runs():
         runs.stop(run.id)
-    wait_for(lambda: not runs.busy() and not found.children)
+    wait_for(lambda: not runs.busy())
     found.close()
 
 
