@@ -29,9 +29,9 @@ class Cluster:
     def _start(self, *arguments: str) -> None:
         binaries = Path(sys.executable).parent  # where a job finds our Python
         environment = os.environ | {"PATH": f"{binaries}:{os.environ['PATH']}", "RAY_USAGE_STATS_ENABLED": "0",
-                                    "RAY_raylet_start_wait_time_s": "200"}  # for a busy machine
+                                    "RAY_raylet_start_wait_time_s": "600"}  # for a busy machine
         with (self.folder / "start.log").open("a") as log:  # no pipe: what it starts would hold it open
-            subprocess.run([binaries / "ray", "start", *arguments, *NODE], check=True, timeout=240, env=environment,
+            subprocess.run([binaries / "ray", "start", *arguments, *NODE], check=True, timeout=900, env=environment,
                            stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
 
     def kill_node(self, address: str) -> None:
