@@ -33,9 +33,7 @@ def scroll_position(page) -> float:
 def hover(page, key: str):
     """Point into a chart, and give back what it tells there."""
     chart = page.locator(f".st-key-{key} .curves")
-    chart.scroll_into_view_if_needed()
-    box = chart.bounding_box()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    chart.hover()
     return chart.locator(".tip")
 
 
