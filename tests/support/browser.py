@@ -5,6 +5,7 @@ import re
 from playwright.sync_api import expect
 
 PATH = ("Draw", "Machine", "Patches", "Embedding", "Attention", "Layers", "Logits")
+PATIENCE = 120_000  # milliseconds, for what workers do; they may share the machine with others
 SEVEN = [(90, 80), (240, 80), (160, 270)]
 
 
