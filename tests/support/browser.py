@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import expect
 
 PATH = ("Draw", "Machine", "Patches", "Embedding", "Attention", "Layers", "Logits")
-PATIENCE = 120_000  # milliseconds, for what workers do; they may share the machine with others
+PATIENCE = 600_000  # milliseconds, for what workers do; they may share the machine with many others
 SEVEN = [(90, 80), (240, 80), (160, 270)]
 
 
@@ -46,7 +46,7 @@ def draw(page, *strokes):
 def ink_at(page, x: int, y: int) -> bool:
     """Whether a stroke on the canvas covers a point."""
     covered = "(canvas, [x, y]) => canvas.getContext('2d').getImageData(x, y, 1, 1).data[3] > 0"
-    return page.locator("canvas.lower-canvas").evaluate(covered, [x, y])
+    return page.locator("canvas.dc-canvas.lower-canvas").evaluate(covered, [x, y])
 
 
 def click_cell(page, alt: str, row: int, column: int, rows: int, columns: int):
