@@ -84,7 +84,8 @@ def test_a_run_goes_on_when_another_server_takes_over(server, root):
 def test_a_run_whose_node_is_lost_goes_on_elsewhere_with_the_metrics_of_an_undisturbed_one(server, nodes):
     folders = [runs.create(CONFIG, pair_id=name) for name in ("one", "other")]
     server.start(*(folder.name for folder in folders))
-    wait_for(lambda: {where(runs.read_run(folder)) for folder in folders} == {f"Ray node {HEAD}", f"Ray node {SECOND}"})
+    both = {f"on Ray node {HEAD}", f"on Ray node {SECOND}"}
+    wait_for(lambda: {where(runs.read_run(folder)) for folder in folders} == both)
     undisturbed, lost = sorted(folders, key=lambda folder: where(runs.read_run(folder)))
     wait_for(lambda: len(steps_of(lost)) > 10)
     runs.pause(lost.name)

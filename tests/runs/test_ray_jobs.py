@@ -111,7 +111,7 @@ def test_the_folder_tells_on_which_node_it_trains_and_when_it_has_ended(server, 
     with runs.locked(folder):
         says(folder, "running")
         ray.node("patchwise-a-plain-1")
-        wait_for(lambda: where(runs.get(folder.name)) == "Ray node 10.0.0.7")
+        wait_for(lambda: where(runs.get(folder.name)) == "on Ray node 10.0.0.7")
         says(folder, "done")
     wait_for(lambda: not server.children)
     assert runs.get(folder.name).state == "done"

@@ -10,6 +10,7 @@ from tests.support.runs import wait_for
 from vit import runs
 from vit.config import TrainConfig, ViTConfig
 from vit.runs.names import pair_of
+from vit.runs.places import where
 from vit.runs.status import PROJECT
 
 CONFIG = TrainConfig(model=ViTConfig(patch_size=14, width=8, depth=1, heads=2), train_images=1600, epochs=4,
@@ -77,6 +78,7 @@ def test_when_the_server_that_acts_is_killed_another_goes_on_with_what_waits(ser
     second = serve()
     begin(first)
     wait_for(lambda: runs.get(training.name).state == "running")
+    assert where(runs.get(training.name)) == "here"
     first.kill()
     wait_for(lambda: runs.get(waiting.name).state == "running")
     assert runs.get(training.name).state == "interrupted"

@@ -56,12 +56,12 @@ def place(heartbeat: Path) -> Place:
 
 
 def where(run: Run) -> str:
-    """Where a run trains, as its folder tells it; nothing if nobody looks after it."""
+    """Where a run trains, as its folder tells it: "here", or "on" something; nothing if no server looks after it."""
     server = read_stored(run.folder).server
     if server == ACTING:  # what another machine trains belongs to whichever server acts
-        return f"Ray node {read_ray_record(run.folder).get('node', '')}".strip()
+        return f"on Ray node {read_ray_record(run.folder).get('node', '')}".strip()
     host = server.rpartition("-")[0].rpartition("-")[0]
-    return "this machine" if host == socket.gethostname() else host
+    return "here" if host == socket.gethostname() else f"on {host}" if host else ""
 
 
 def read_ray_record(folder: Path) -> dict[str, Any]:

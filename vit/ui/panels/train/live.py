@@ -137,7 +137,7 @@ def in_words(run: Run, reports: list[Report], pace: compare.Pace | None) -> list
     if run.state == "queued":
         words = [f"number {runs.place_in_queue(run)} in the queue"]
     elif running:
-        words = [f"{'training' if pace else 'waking up'} on {place}" if (place := where(run)) else words[0]]
+        words = [f"{'training' if pace else 'waking up'} {where(run)}".strip()]
     if verdicts:
         words.append(f"reads {verdicts[-1].accuracy:.1%} of {verdicts[-1].images:,} validation images")
     if pace and running:
