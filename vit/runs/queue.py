@@ -16,11 +16,14 @@ from pathlib import Path
 
 import vit.runs.folder as runs
 import vit.runs.limits as limits
+from vit.environment import ray_address
 from vit.files import why
 from vit.runs.acting import Acting, alone_at_the_queue, rung_at
 from vit.runs.names import pair_of
 from vit.runs.pairs import waiting_pairs
-from vit.runs.places import Ending, Job, place
+from vit.runs.places import Ending, Job, Place
+from vit.runs.processes import Processes
+from vit.runs.ray_jobs import RayJobs
 from vit.runs.status import heartbeat_of, is_locked, read_status, read_stored, write_status
 from vit.runs.status import root as runs_root
 
@@ -226,6 +229,12 @@ class Dispatcher:
         except OSError:  # nobody came yet
             expected = False
         self.place.keep_warm(expected, len(self.children))
+
+
+def place(heartbeat: Path) -> Place:
+    """Where the runs of this server train. Its processes go by the server's heartbeat."""
+    address = ray_address()
+    return RayJobs(address, heartbeat.name) if address else Processes(heartbeat)
 
 
 def tell_the_host(words: str) -> None:
