@@ -228,6 +228,19 @@ function open() {
   document.body.classList.toggle("pw-opened", opened);
 }
 
+/* Streamlit fetches the 5 MB of Plotly with the first chart. Where claims are listed, charts are one click away, and the
+   browser has time while the list is read. */
+const whenIdle = globalThis.requestIdleCallback ?? setTimeout;
+let prepared = false;
+
+function prepareCharts() {
+  const { charts } = one("#pw-page").dataset;
+  const own = one("script[type=module][src]"); // Streamlit's; Plotly lies beside it
+  if (prepared || !charts || !own || !one(".pw-claims", app)) return;
+  prepared = true;
+  whenIdle(() => import(new URL(charts, own.src)).catch(() => {})); // Streamlit asks for it once more
+}
+
 /* Streamlit tells nobody when it has shown something. Terms can wait until it is done. */
 const PAUSE = 300; // milliseconds
 let waiting = 0;
@@ -237,6 +250,9 @@ new MutationObserver(() => {
   follow();
   point();
   clearTimeout(waiting);
-  waiting = setTimeout(() => (globalThis.requestIdleCallback ?? setTimeout)(markTerms), PAUSE);
+  waiting = setTimeout(() => {
+    whenIdle(markTerms);
+    prepareCharts();
+  }, PAUSE);
 }).observe(app, { childList: true, subtree: true, characterData: true });
 follow();
