@@ -1,4 +1,7 @@
 import re
+from pathlib import Path
+
+import streamlit
 
 from vit.ui import markup
 
@@ -17,3 +20,9 @@ def test_no_two_of_the_machine_s_scripts_call_different_things_by_one_name():
     script = markup.script("machine.js")
     names = re.findall(r"^(?:const|let|function|class) (\w+)", script, re.MULTILINE)
     assert len(names) == len(set(names))
+
+
+def test_the_page_names_a_file_of_streamlit_s_that_holds_plotly():
+    scripts = Path(streamlit.__file__).parent / "static" / "static" / "js"
+    assert "plotly" in (scripts / markup.charts_script()).read_text(encoding="utf-8")
+    assert f'data-charts="{markup.charts_script()}"' in markup.around_pages()
