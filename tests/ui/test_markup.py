@@ -22,7 +22,9 @@ def test_no_two_of_the_machine_s_scripts_call_different_things_by_one_name():
     assert len(names) == len(set(names))
 
 
-def test_the_page_names_a_file_of_streamlit_s_that_holds_plotly():
+def test_the_page_names_files_of_streamlit_s_that_hold_plotly_and_the_colours_of_code():
     scripts = Path(streamlit.__file__).parent / "static" / "static" / "js"
-    assert "plotly" in (scripts / markup.charts_script()).read_text(encoding="utf-8")
-    assert f'data-charts="{markup.charts_script()}"' in markup.around_pages()
+    plotly, code = markup.scripts_of_claims()
+    assert "newPlot" in (scripts / plotly).read_text(encoding="utf-8")
+    assert "bash" in (scripts / code).read_text(encoding="utf-8")
+    assert f'data-of-claims="{plotly} {code}"' in markup.around_pages()

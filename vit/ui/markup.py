@@ -38,13 +38,13 @@ def around_pages() -> str:
     terms = [{"name": term.name, "also": term.also, "meaning": term.meaning, "symbol": term.symbol}
              for term in glossary.TERMS if term.marked]
     return render("page", style=text("page.css") + text("frame.css"), script=text("page.js"), colours=colours.CSS,
-                  terms=terms, groups=glossary.GROUPS, charts=charts_script())
+                  terms=terms, groups=glossary.GROUPS, scripts_of_claims=" ".join(scripts_of_claims()))
 
 
-def charts_script() -> str:
-    """The file, by a name that changes with each version, in which Streamlit sends Plotly; empty if there is none."""
+def scripts_of_claims() -> list[str]:
+    """The files, by names that change with each version, in which Streamlit sends what only claims need at once."""
     scripts = Path(st.__file__).parent / "static" / "static" / "js"
-    return next((file.name for file in scripts.glob("PlotlyChart.*.js")), "")
+    return [file.name for kind in ("PlotlyChart", "StreamlitSyntaxHighlighter") for file in scripts.glob(f"{kind}.*.js")]
 
 
 @cache
