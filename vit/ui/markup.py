@@ -44,7 +44,8 @@ def around_pages() -> str:
 def scripts_of_claims() -> list[str]:
     """The files, by names that change with each version, in which Streamlit sends what only claims need at once."""
     scripts = Path(st.__file__).parent / "static" / "static" / "js"
-    return [file.name for kind in ("PlotlyChart", "StreamlitSyntaxHighlighter") for file in scripts.glob(f"{kind}.*.js")]
+    kinds = ("PlotlyChart", "StreamlitSyntaxHighlighter")
+    return [file.name for kind in kinds for file in scripts.glob(f"{kind}.*.js")]
 
 
 @cache
