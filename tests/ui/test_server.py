@@ -73,7 +73,8 @@ def test_the_app_runs_the_script_behind_these_rules():
     from app import app
 
     assert Path(app.script_path) == server.SCRIPT
-    assert {rule.cls for rule in app._user_middleware} == {server.KnownHosts, server.NoFrames, server.OwnLook}
+    assert {rule.cls for rule in app._user_middleware} == {
+        server.KnownHosts, server.NoFrames, server.KnownVisitors, server.OwnLook}
 
 
 async def streamlit_s_page(request):
