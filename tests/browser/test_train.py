@@ -159,3 +159,25 @@ def test_repeated_with_other_seeds_the_dots_come_by_themselves(page, finished):
     expect(page.get_by_role("button", name="Stop repeating")).to_be_visible()
     expect(page.get_by_text(re.compile("^Over 3 seeds"))).to_be_visible(timeout=PATIENCE)
     expect(dots).to_have_count(6 + 3 + 1)  # with the mean
+
+
+def test_only_the_browser_that_started_a_run_can_stop_it_also_after_a_reload(new_page, monkeypatch):
+    monkeypatch.setenv("PATCHWISE_TEACHER_KEY", "chalk")
+    ours, theirs = new_page(), new_page()
+    stop = ours.get_by_role("button", name="Stop", exact=True)
+    with serve() as url:
+        open_training(ours, url)
+        ours.get_by_text("Tiny", exact=True).click()
+        expect(ours.get_by_text("The ViT of the scratch tutorial")).to_be_visible(timeout=PATIENCE)
+        ours.get_by_role("button", name="Start both twins").click()
+        expect(ours).to_have_url(re.compile("run="))
+        expect(stop).to_be_enabled(timeout=PATIENCE)
+        theirs.goto(ours.url)
+        expect(theirs.get_by_text("Another visitor started this.")).to_be_visible(timeout=PATIENCE)
+        expect(theirs.get_by_role("button", name="Stop", exact=True)).to_be_disabled()
+        ours.reload()
+        expect(stop).to_be_enabled(timeout=PATIENCE)
+        stop.click()
+        expect(ours.get_by_text(re.compile("· stopped"))).to_have_count(2, timeout=PATIENCE)
+        ours.goto("about:blank")  # before the server goes
+        theirs.goto("about:blank")

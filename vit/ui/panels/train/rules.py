@@ -12,11 +12,12 @@ def rules() -> None:
         st.caption(f"**What may be trained here.** {bounds()} {rights()}")
         if runs.key_is_set():
             key()
+    visitor.keep_pass()
 
 
 def bounds() -> str:
     most, each = runs.max_waiting(), runs.max_waiting_each()
-    share = f", of one visitor {each}" if each < most else ""
+    share = f", at most {each} of them one visitor's" if each < most else ""
     memory = min(runs.pair_memory(), 2 * MOST_MEMORY)
     return (f"{runs.max_workers()} runs train at once, and {most} pairs may wait for their turn{share}. "
             f"The models of a pair may take {memory / 1e9:,.1f} GB of memory. All runs together may take "
@@ -33,15 +34,31 @@ def rights() -> str:
 
 def key() -> None:
     """Shown to everybody, since nobody knows who the teacher is."""
-    visitor.keep_pass()
     if visitor.me().teacher:
         st.button("Forget the key", icon=":material/lock:", key="teacher_forget", type="tertiary",
                   on_click=visitor.forget_key)
         return
-    with st.popover("Teacher's key", icon=":material/key:", type="tertiary"), \
-            st.form("teacher_form", border=False, clear_on_submit=True):
-        st.text_input("Teacher's key", type="password", key="teacher_entered", autocomplete="off",
-                      help="It unlocks every run in this browser, until the browser is closed.")
-        st.form_submit_button("Unlock", on_click=visitor.enter_key)
-        if problem := st.session_state.pop("teacher_problem", ""):
-            st.error(parts.as_text(problem))
+    st.button("Teacher's key", icon=":material/key:", key="teacher_enter", type="tertiary", on_click=ask)
+    if st.session_state.get("teacher_asked"):  # until it is answered, though the page may be made anew meanwhile
+        question()
+
+
+def ask() -> None:
+    st.session_state.teacher_asked = True
+
+
+def dismiss() -> None:
+    st.session_state.teacher_asked = False
+
+
+@st.dialog("Teacher's key", on_dismiss=dismiss)
+def question() -> None:
+    if visitor.me().teacher:
+        dismiss()
+        st.rerun()
+    st.markdown("It lets you pause, resume, stop and delete every run, in this browser and until it is closed.")
+    with st.form("teacher_form", border=False, clear_on_submit=True):
+        st.text_input("Key", type="password", key="teacher_entered", autocomplete="off")
+        st.form_submit_button("Unlock", type="primary", icon=":material/key:", on_click=visitor.enter_key)
+    if problem := st.session_state.pop("teacher_problem", ""):
+        st.error(parts.as_text(problem))

@@ -174,6 +174,10 @@ def keep() -> None:
 def delete(entries: list[Entry]) -> None:
     keep()
     pair.attempt(partial(deleted.set_aside, visitor.me()), [run_id for entry in entries for run_id in entry.ids])
+    looked_at = st.session_state.get("train_pair")
+    if looked_at in [entry.name for entry in entries] and not pair.read(looked_at):
+        st.session_state.train_left = looked_at
+        pair.look_at(None)
 
 
 def offer_to_take_back() -> None:
@@ -186,11 +190,17 @@ def take_back_bar() -> None:
     if not found:
         st.rerun()  # their minute is over, or another tab took them back
     left = min(one.seconds_left for one in found)
+    count = len({pair_of(one.run_id) for one in found})
     with st.container(horizontal=True, vertical_alignment="center", key="train_deleted"):
-        st.button("Take back", icon=":material/undo:", key="train_take_back", on_click=pair.attempt,
-                  args=(deleted.take_back, visitor.me()))
-        names = ", ".join(dict.fromkeys(pair_of(one.run_id) for one in found))
-        st.caption(f"Deleted: {parts.as_text(names)}. You can take this back for {left:.0f} s.")
+        st.markdown(f"{many(count).capitalize()} deleted. You can take that back for {left:.0f} s.", width="content")
+        st.button("Take back", icon=":material/undo:", key="train_take_back", on_click=take_back)
+
+
+def take_back() -> None:
+    pair.attempt(deleted.take_back, visitor.me())
+    left = st.session_state.pop("train_left", None)
+    if left and not st.session_state.train_pair and pair.read(left):
+        st.session_state.train_pair = left
 
 
 def ask_before_deleting(entries: list[Entry]) -> None:
