@@ -6,7 +6,7 @@ import pytest
 
 from tests.pages.test_train import CONFIG, choose_rows, small, words  # noqa: F401
 from vit import runs
-from vit.runs import owners
+from vit.runs import owners, series
 from vit.runs.owners import mark_of
 from vit.runs.queue import Dispatcher
 
@@ -187,3 +187,17 @@ def test_tabs_of_one_browser_share_what_it_may_have_waiting(key, visit, monkeypa
     other = visit(THEIRS)
     other.button(key="train_start").click().run()
     assert other.session_state.train_pair not in (None, pair)
+
+
+def test_a_new_start_stops_one_s_own_runs_and_not_another_s_repetition_of_them(key, visit, monkeypatch):
+    monkeypatch.setattr(Dispatcher, "_start_waiting", lambda self: None)
+    visitor = visit(OURS)
+    visitor.button(key="train_start").click().run()
+    pair = visitor.session_state.train_pair
+    arms = {run.role.arm: run.config for run in runs.pair(pair)}
+    for seeds, secret in (([5], OURS), ([6], THEIRS)):
+        series.create(arms, seeds, topic="flips", series_id=pair, owner=mark_of(secret))
+    visitor.button(key="train_start").click().run()
+    assert not visitor.error
+    assert {run.state for run in runs.pair(pair)} == {"stopped"}
+    assert {run.config.seed: run.state for run in series.read(pair).runs} == {5: "stopped", 6: "queued"}

@@ -91,6 +91,12 @@ def test_what_is_no_run_has_no_owner(root, run_id):
     assert runs.owner_of(run_id) == ""
 
 
+@pytest.mark.parametrize("run_id", ["", "..", "no-such-run"])
+def test_what_is_asked_of_a_run_that_is_gone_gets_a_sentence(key, root, run_id):
+    with pytest.raises(FileNotFoundError, match="it may have been deleted"):
+        runs.ask(A, runs.stop, run_id)
+
+
 def test_what_one_may_not_is_done_to_none_of_them(key, root):
     ours, theirs = runs.create(CONFIG, pair_id="a", owner=A.mark), runs.create(CONFIG, pair_id="b", owner=B.mark)
     with pytest.raises(runs.RunError, match="Another visitor started this"):
@@ -289,11 +295,6 @@ def test_where_nothing_may_be_moved_the_run_stays_and_a_sentence_says_why(root, 
     with pytest.raises(runs.RunError, match=r"could not be deleted\. The server may not write"):
         deleted.set_aside(A, [folder.name])
     assert len(runs.list_runs()) == 1
-
-
-def test_one_who_deletes_what_was_deleted_gets_a_sentence():
-    with pytest.raises(FileNotFoundError, match="it may have been deleted"):
-        deleted.set_aside(A, ["no-such-run"])
 
 
 def test_the_disk_counts_what_is_set_aside_and_says_when_it_is_free(monkeypatch):

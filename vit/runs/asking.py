@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 
+from vit.runs.folder import gone
 from vit.runs.limits import RunError
 from vit.runs.names import RUN_ID
 from vit.runs.owners import Visitor, as_mark
@@ -21,6 +22,8 @@ def owner_of(run_id: str) -> str:
 
 def check(visitor: Visitor, *run_ids: str) -> None:
     for run_id in run_ids:
+        if not RUN_ID.fullmatch(run_id) or not (root() / run_id).is_dir():
+            raise gone(run_id)
         if refusal := visitor.refusal(owner_of(run_id)):
             raise RunError(refusal)
 

@@ -83,8 +83,12 @@ class Run:
 def folder_of(run_id: str) -> Path:
     """The folder of a run, for names that can only mean a folder right under the root."""
     if not RUN_ID.fullmatch(run_id) or not (root() / run_id / "config.json").is_file():
-        raise FileNotFoundError(f"There is no run {run_id[:80]!r}; it may have been deleted.")
+        raise gone(run_id)
     return root() / run_id
+
+
+def gone(run_id: str) -> FileNotFoundError:
+    return FileNotFoundError(f"There is no run {run_id[:80]!r}; it may have been deleted.")
 
 
 def checkpoint_path(run_id: str, stem: str) -> Path:
@@ -239,7 +243,7 @@ def remove(run_id: str, take_away: Callable[[Path], None], even_if_active: bool)
     """End what is going on in a folder, then take it away."""
     folder = root() / run_id
     if not RUN_ID.fullmatch(run_id) or folder not in folders(run_id):
-        raise FileNotFoundError(f"There is no run {run_id[:80]!r}; it may have been deleted.")
+        raise gone(run_id)
     if read_status(folder).state in ACTIVE and not even_if_active:
         raise RunError("This run still trains, or waits for its turn. Stop it first, then delete it.")
     try:

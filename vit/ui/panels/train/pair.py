@@ -105,9 +105,9 @@ def fault() -> str:
 
 def start(arms: Arms, preset: str, topic: str) -> None:
     """New twins for this visitor; their own last ones stop if they still train, those of others go on."""
-    twins: list[Run] = []
+    me, twins = visitor.me(), list[Run]()
     try:
-        pair_id = runs.create_pair(arms, preset, topic, visitor.me().mark)
+        pair_id = runs.create_pair(arms, preset, topic, me.mark)
         twins = runs.pair(pair_id)
         dispatcher().start(*(run.id for run in twins))
     except (runs.RunError, OSError) as error:
@@ -116,9 +116,10 @@ def start(arms: Arms, preset: str, topic: str) -> None:
                 runs.delete(run.id, even_if_active=True)
         refuse(error)
         return
-    before = st.session_state.get("train_started")
-    attempt(runs.stop, *(run.id for run in (runs.pair(before) if before else []) if run.state in MOVING))
-    attempt(series.stop, *([before] if before else []))
+    if before := st.session_state.get("train_started"):
+        repeated = series.read(before)
+        attempt(runs.stop, *(run.id for run in (*runs.pair(before), *(repeated.runs if repeated else ()))
+                             if run.state in MOVING and run.owner == me.mark))
     st.session_state.train_pair = st.session_state.train_started = pair_id
 
 
@@ -126,7 +127,7 @@ def ask(action: Callable[[str], None], *run_ids: str) -> None:
     """Of runs that this visitor may control: whoever may not is refused, though a button was there to click."""
     try:
         runs.ask(visitor.me(), action, *run_ids)
-    except (runs.RunError, OSError) as error:
+    except (runs.RunError, runs.Unreadable, OSError) as error:
         refuse(error)
 
 
