@@ -20,8 +20,10 @@ from typing import IO
 import vit.runs.folder as runs
 import vit.runs.limits as limits
 from vit.files import why
+from vit.runs.asking import owner_of
+from vit.runs.deleted import erase_old
 from vit.runs.names import pair_of
-from vit.runs.pairs import waiting_pairs
+from vit.runs.pairs import check_queue
 from vit.runs.status import PROJECT, heartbeat_of, is_locked, read_status, write_status
 from vit.runs.status import root as runs_root
 
@@ -98,7 +100,7 @@ class Dispatcher:
     def _resume(self, run_id: str, until_epoch: int | None = None) -> None:
         with _one_at_a_time:  # or many who come at once would all find room in the queue
             if not is_locked(runs.folder_of(run_id)):
-                limits.check_queue(len(waiting_pairs() - {pair_of(run_id)}))
+                check_queue(owner_of(run_id), but=pair_of(run_id))
             try:
                 runs.resume(run_id, self.server, until_epoch)
             except FileNotFoundError:
@@ -163,6 +165,7 @@ class Dispatcher:
         if time.monotonic() < self._look_at_all:
             return
         self._look_at_all = time.monotonic() + LOOK_AT_ALL_EVERY
+        erase_old()
         for since, run_id, server in runs.waiting():
             if server != self.server or run_id in self.children or run_id in self.troubles:
                 continue
