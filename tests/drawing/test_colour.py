@@ -146,7 +146,8 @@ LYING[21:25] = struct.pack("<I", 16_382 | 16_382 << 14 | struct.unpack("<I", LYI
 @pytest.mark.parametrize("code", [
     "c", "cAAAA", "c!!!!", link_of(b"RIFF" + bytes(60)), link_of(saved(photographed(32, 32))),
     link_of(saved(photographed(32, 40), "WEBP", lossless=True)), link_of(bytes(LYING)),
-    link_of(saved(photographed(32, 32), "WEBP", lossless=True)[:60]), link_of(saved(np.zeros((600, 600, 3), np.uint8), "WEBP")),
+    link_of(saved(photographed(32, 32), "WEBP", lossless=True)[:60]),
+    link_of(saved(np.zeros((600, 600, 3), np.uint8), "WEBP")),
     "c" + "A" * 20_000, "fdog.0.0.10", "f../cat.0.0.10", "fcat.0.0.0", "fcat.300.0.200", "fcat.0.0", "fcat.-1.0.10",
 ])  # fmt: skip
 def test_a_bad_code_gets_a_sentence(code):

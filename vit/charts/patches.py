@@ -40,6 +40,11 @@ def most_inked(image: np.ndarray, patch_size: int) -> int:
     return int(cut(image, patch_size).reshape(-1, patch_size * patch_size * image[0, 0].size).sum(1).argmax())
 
 
+def most_varied(image: np.ndarray, patch_size: int) -> int:
+    """The patch with the most contrast."""
+    return int(cut(image, patch_size).reshape(-1, patch_size * patch_size, image[0, 0].size).std(1).mean(-1).argmax())
+
+
 def grid(image: np.ndarray, config: ViTConfig, patch: int) -> PixelPicture:
     """The whole digit, with lines where it is cut."""
     names = [f"patch {i + 1}: row {i // config.grid + 1}, column {i % config.grid + 1}" for i in range(config.patches)]

@@ -11,7 +11,6 @@
 
 from vit.drawing.code import (
     MOST_POINTS,
-    BadDrawing,
     Drawing,
     for_model,
     from_code,
@@ -21,6 +20,7 @@ from vit.drawing.code import (
     from_sample_photo,
     from_strokes,
 )
+from vit.drawing.colour import BadDrawing
 from vit.drawing.strokes import BRUSH, SIDE, from_fabric, to_fabric, under_the_pen
 
 __all__ = [

@@ -24,6 +24,7 @@ from vit.reader import CannotRead, Reader
 from vit.shipped import SHIPPED
 
 if TYPE_CHECKING:
+    from vit.config import ViTConfig
     from vit.model import Probe, VisionTransformer
     from vit.trace import ForwardTrace
 
@@ -186,11 +187,11 @@ def trace(model_id: str, drawing: Drawing, *interventions: "Probe") -> "ForwardT
     def make() -> "ForwardTrace":
         from vit.trace import trace_image
 
-        model = load(model_id).model
-        image = image_of(drawing)
+        loaded = load(model_id)
+        image = seen(drawing, loaded)
         if image is None:
             raise ValueError("There is nothing to see on this drawing.")
-        return _thread.submit(trace_image, model, for_model(image, model.config), *interventions).result()
+        return _thread.submit(trace_image, loaded.model, image, *interventions).result()
 
     return _traces.get((identity(model_id), drawing, repr(interventions)), make)
 
@@ -240,6 +241,26 @@ def without_each_head(model_id: str, drawing: Drawing) -> np.ndarray:
 def calibration(model_id: str) -> Calibration | None:
     """How often it is right when it is how sure, where that was recorded beside its weights."""
     return None if model_id == "untrained" else beside(path_of(model_id))
+
+
+def seen(drawing: Drawing, loaded: Loaded) -> np.ndarray | None:
+    """What a model gets of a drawing, or of a photo; None if there is nothing to see on it."""
+    config = loaded.model.config
+    if drawing.kind == "photo":
+        return _seen_photo(drawing, config, interpolation(loaded.details))
+    image = image_of(drawing)
+    return None if image is None else for_model(image, config)
+
+
+def interpolation(details: Details) -> str:
+    """How a photo is scaled for a model: as its makers do."""
+    return details.preparation.interpolation if details.preparation else "bicubic"
+
+
+@lru_cache(50)
+def _seen_photo(drawing: Drawing, config: "ViTConfig", interpolation: str) -> np.ndarray | None:
+    image = drawing.image()
+    return None if image is None else for_model(image, config, interpolation)
 
 
 def image_of(drawing: Drawing) -> np.ndarray | None:

@@ -33,7 +33,7 @@ def answer_in_sight(view: View) -> None:
     """The answer before and after, in one line that stays in sight wherever one clicks, also on a phone."""
     changes, after = what_if.changes(view.config), changed(view)
     show(draw.change(view.trace.probabilities, after.probabilities,
-                     what_if.listed([change.words for change in changes]) if changes else ""))
+                     what_if.listed([change.words for change in changes]) if changes else "", view.class_names))
 
 
 def changes_and_answer(view: View) -> None:
