@@ -155,7 +155,7 @@ def test_a_model_of_clothes_tells_what_its_numbers_mean(shipped, open_app):
     image = drawing.from_code(SEVEN).image()
     assert trace_image(model, image).prediction != drawing.from_code(SEVEN).label
     visitor = open_app(d=SEVEN)
-    assert "Fashion-MNIST, so its answers are: 0 T-shirt, 1 trousers" in words(visitor)
+    assert "Fashion-MNIST, so its answers are: T-shirt, trousers" in words(visitor)
     assert "its writer meant" not in "".join(html.proto.body for html in visitor.get("html"))
     shipped(SMALL)
     visitor = open_app(d=SEVEN)

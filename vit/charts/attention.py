@@ -62,7 +62,7 @@ def heads_to_switch(
 
 
 def heads_that_matter(
-    answers: np.ndarray, before: np.ndarray, chosen: Sequence[int], worst: int, dark: bool
+    answers: np.ndarray, before: np.ndarray, chosen: Sequence[int], worst: int, names: Sequence[str], dark: bool
 ) -> PixelPicture:
     """What the answer loses without each single head: (L, h, classes) against (classes,). The worst has a frame."""
     winner = int(before.argmax())
@@ -71,8 +71,9 @@ def heads_that_matter(
     limit = colours.limit_of(lost)
     return PixelPicture(
         colours.paint(lost, colours.signed(dark), -limit, limit), *lost.shape, lines=True, width=620,
-        alt=f"what the {winner} loses without each single head", corner="layer ↓ head →", chosen=chosen, dashed=[worst],
-        labels=[f"layer {l + 1}, head {h + 1}: without it {winner} has {left[l, h]:.1%}\n"
+        alt=f"what the {names[winner]} loses without each single head", corner="layer ↓ head →",
+        chosen=chosen, dashed=[worst],
+        labels=[f"layer {l + 1}, head {h + 1}: without it {names[winner]} has {left[l, h]:.1%}\n"
                 f"({with_sign(-100 * lost[l, h])} points)" for l, h in np.ndindex(lost.shape)],
         row_names=[str(layer + 1) for layer in range(len(lost))],
         column_names=[str(head + 1) for head in range(lost.shape[1])],

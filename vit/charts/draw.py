@@ -39,7 +39,8 @@ def answer(
     ]
     told = ", ".join(f"{bar.name} {bar.text}" for bar in bars)
     thing = "class" if classes else "digit"
-    values = {"name": name, "answer": classes[best] if classes else best, "sure": sure, "comment": comment, "bars": bars}
+    values = {"name": name, "answer": classes[best] if classes else best, "sure": sure, "comment": comment,
+              "bars": bars}
     return TemplatePicture("answer", values, alt=f"probability of each {thing}: {told}")
 
 

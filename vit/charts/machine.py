@@ -73,7 +73,7 @@ def whole(trace: ForwardTrace, model: VisionTransformer, token: int, names: tupl
         facts, arrays,
         alt=f"The whole model: your {thing}, its {config.patches} patches, {config.tokens} tokens, "
             f"{counted(config.depth, 'block')} of {counted(config.heads, 'head')} and an MLP, and the answer "
-            f"{trace.prediction}",
+            f"{names[trace.prediction] if known else trace.prediction}",
     )
 
 

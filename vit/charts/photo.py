@@ -16,7 +16,6 @@ CELLS = 24  # along the longer side of a photo: where the square can be moved to
 SHOWN = 560  # pixels of its longer side on the screen
 THUMBNAIL = 120
 OUTSIDE = 0.35  # of their light is left to the pixels that the model does not get
-CHANNELS = "red", "green", "blue"
 
 
 def framed(photo: np.ndarray, crop: Crop) -> PixelPicture:
@@ -55,8 +54,8 @@ def steps(cut: np.ndarray | None, seen: np.ndarray, normalised: np.ndarray, grid
                        for values in (normalisation.mean, normalisation.deviation))
     figures.append(Step(
         colours.data_uri(by_colour(normalised)),
-        f"normalised: its red, green and blue, minus ({mean}), divided by ({deviation}); from {plain(normalised.min())} "
-        f"(blue) over 0 (dark) to {plain(normalised.max())} (red)", 1, 0, wide=True))
+        f"normalised: its red, green and blue, minus ({mean}), divided by ({deviation}); from "
+        f"{plain(normalised.min())} (blue) over 0 (dark) to {plain(normalised.max())} (red)", 1, 0, wide=True))
     return TemplatePicture("steps", {"figures": figures}, alt="what becomes of your photo, step by step")
 
 

@@ -25,7 +25,7 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class Upload:
-    """A visitor's own photo, and the squares that were cut from it: by their codes, each with the size it was made for."""
+    """A visitor's own photo, and the squares cut from it: by their codes, each with the size it was made for."""
 
     pixels: np.ndarray
     crops: dict[str, tuple[Crop, int]] = field(default_factory=dict)

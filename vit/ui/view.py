@@ -12,7 +12,7 @@ from vit.charts import patches
 from vit.datasets import DATASETS, Dataset, Normalisation
 from vit.details import Details
 from vit.drawing import Drawing
-from vit.ui import beside, models, parts, state
+from vit.ui import beside, markup, models, state
 
 if TYPE_CHECKING:
     from vit.config import ViTConfig
@@ -44,11 +44,11 @@ class Reading:
 
     def word(self, label: int) -> str:
         """A class as sentences call it."""
-        return parts.as_text(self.class_names[label])
+        return markup.as_text(self.class_names[label])
 
-    def told(self, label: int) -> str:
+    def told(self, label: int, mark: str = "**") -> str:
         """The same as an answer: a **7**, or **cat**."""
-        return f"a **{label}**" if self.reads_digits else f"**{self.word(label)}**"
+        return f"{'a ' if self.reads_digits else ''}{mark}{self.word(label)}{mark}"
 
     @property
     def reads_digits(self) -> bool:
@@ -135,8 +135,8 @@ class View:
     def word(self, label: int) -> str:
         return self.reading.word(label)
 
-    def told(self, label: int) -> str:
-        return self.reading.told(label)
+    def told(self, label: int, mark: str = "**") -> str:
+        return self.reading.told(label, mark)
 
     @property
     def answer(self) -> str:

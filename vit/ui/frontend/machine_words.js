@@ -99,7 +99,7 @@ const PARTS = {
     for (let i = 0; i < pixels; i++) inked += image.subarray(i * C, i * C + C).some((x) => x > 0);
     return {
       title: `Your ${m.thing}`,
-      what: "What the model sees of your drawing.",
+      what: `What the model sees of your ${m.channels === 1 ? "drawing" : "picture"}.`,
       equation: "x of H x W x C",
       shape: `${m.image} x ${m.image} x ${C}, whole numbers from 0 to 255`,
       value:

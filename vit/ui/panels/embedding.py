@@ -150,12 +150,12 @@ def quiz(view: View) -> None:
         return "yes" if same else "no", (
             "It gets the same patches as a heap, in no order. "
             + (f"{view.confidence:.1%} become {confidence:.1%}." if same else
-               f"It reads a {lost.prediction} with {confidence:.1%}, and gives {answer} "
+               f"It reads {view.told(lost.prediction, '')} with {confidence:.1%}, and gives {view.word(answer)} "
                f"{lost.probabilities[answer]:.1%} instead of {view.confidence:.1%}.")
         )
 
-    parts.quiz("positions", "Take all positions away, so that no patch knows where it was. Does the model still read a "
-               f"{view.trace.prediction}?", ["yes", "no"], without_positions)
+    parts.quiz("positions", "Take all positions away, so that no patch knows where it was. Does the model still read "
+               f"{view.told(view.trace.prediction, '')}?", ["yes", "no"], without_positions)
 
 
 def try_this(view: View) -> None:

@@ -1,11 +1,14 @@
 """Draw, where the model reads colours: a photo of the visitor's or of ours, the square of it that the model gets, and
 its answer."""
 
+from functools import cache
+
 import numpy as np
 import streamlit as st
 
 from vit import drawing
 from vit.charts import photo as pictures
+from vit.charts.picture import PixelPicture
 from vit.data import normalise
 from vit.drawing import colour, files
 from vit.drawing.colour import Crop
@@ -19,7 +22,7 @@ from vit.ui.view import View
 def sentence(view: View) -> str:
     side = view.config.image_size
     return (f"Of your {view.thing} the model gets {side} x {side} pixels, each with a red, a green and a blue. "
-            f"It reads **{view.answer}**.")
+            f"It reads {view.told(view.prediction)}.")
 
 
 def photo_to_answer(view: View) -> None:
@@ -83,21 +86,26 @@ def in_the_link(view: View, source: Source) -> str:
     if np.array_equal(scaled, view.image):
         return f"These pixels stand in the address, in {length:,} letters: a link brings them back number for number."
     apart = np.abs(scaled.astype(float) - view.image).mean()
-    return (f"So that they fit into a link, the pixels are kept as a WebP picture of {length:,} letters: they are off by "
-            f"{apart:.1f} of 255 on average. The model gets them as the link brings them back.")
+    return (f"So that they fit into a link, the pixels are kept as a WebP picture of {length:,} letters: they are off "
+            f"by {apart:.1f} of 255 on average. The model gets them as the link brings them back.")
 
 
 def samples(view: View) -> None:
     """Photos to pick from."""
     source = photos.source_of(view.drawing)
-    names = list(colour.SAMPLES)
     st.markdown(f"**Or pick one.** {known(view)}")
-    show(pictures.samples({name: colour.sample(name) for name in names}, colour.SAMPLES, source.name if source else ""),
-         "photo_samples", lambda cell: pick(view, names[min(cell, len(names) - 1)]))
+    show(sample_sheet(source.name if source else ""), "photo_samples", lambda cell: state.draw(sample(view, cell)))
 
 
-def pick(view: View, name: str) -> None:
-    state.draw(photos.picked(name, models.load(view.model_id)))
+@cache
+def sample_sheet(chosen: str) -> PixelPicture:
+    return pictures.samples({name: colour.sample(name) for name in colour.SAMPLES}, colour.SAMPLES, chosen)
+
+
+def sample(view: View, cell: int) -> drawing.Drawing:
+    """One of our photos, as its model gets it."""
+    names = list(colour.SAMPLES)
+    return photos.picked(names[min(cell, len(names) - 1)], models.load(view.model_id))
 
 
 def known(view: View) -> str:
