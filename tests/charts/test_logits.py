@@ -194,7 +194,7 @@ def test_classes_with_names_are_called_by_them(trace, model):
     names = ("plane", "car", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "steam locomotive")
     picture = logits.lens(explain.logit_lens(trace, model), 3, names)
     assert picture.column_names[3] == "cat"
-    assert picture.column_names[9] == "steam l…"
+    assert picture.column_names[9] == "steam…"
     assert "after the embedding, cat\n" in picture.labels[3]
     rows = logits.softmax_table(trace.logits, trace.probabilities, 3, names, dark=False).values["rows"]
     assert [row.name for row in rows] == list(names)

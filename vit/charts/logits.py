@@ -15,7 +15,7 @@ from vit.numbers import Size, fixed, latex_size, plain, with_sign
 
 LENS_CELL = 30, 48  # pixels: height, width
 MOST_WORDS = 12  # classes beside each other that leave room for their probabilities as words
-MOST_LETTERS = 8  # of a name above a column
+MOST_LETTERS = 6  # of a name above a column
 BAR, ABOVE = 24, 32  # pixels: a bar of the waterfall with its gap, and what stands above all
 ROOM = 0.2  # of the waterfall's width, at both ends, for the numbers beside the bars
 

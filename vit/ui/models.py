@@ -238,6 +238,16 @@ def without_each_head(model_id: str, drawing: Drawing) -> np.ndarray:
     return _measured.get((identity(model_id), drawing, "heads"), make)
 
 
+def conv2d_difference(model_id: str, drawing: Drawing) -> float:
+    """Between the embedding as it is and as a convolution."""
+    def make() -> np.ndarray:
+        from vit import explain
+
+        return np.array(explain.conv2d_difference(load(model_id).model, trace(model_id, drawing).image))
+
+    return float(_measured.get((identity(model_id), drawing, "conv2d"), make))
+
+
 def calibration(model_id: str) -> Calibration | None:
     """How often it is right when it is how sure, where that was recorded beside its weights."""
     return None if model_id == "untrained" else beside(path_of(model_id))

@@ -58,9 +58,7 @@ export function equations(m, layer) {
 
 export function answerAfter(m, depth) {
   if (!m.has("lens")) return null;
-  const best = m.get("lensBest")[depth],
-    shown = m.classes.indexOf(best);
-  return { name: shown < 0 ? String(best) : m.names[shown], best, share: m.get("lensMost")[depth] };
+  return { name: m.soFar[depth], best: m.get("lensBest")[depth], share: m.get("lensMost")[depth] };
 }
 
 const would = (m, depth) => {

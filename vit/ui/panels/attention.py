@@ -176,7 +176,7 @@ def whole_pattern(view: View) -> None:
     T, looks = view.config.tokens, view.trace.blocks[view.layer].pattern[view.head]
     st.markdown(f"All {T} x {T} weights of this head: **a row is who looks, a column at whom**. Each row sums to 1 "
                 f"(here between {looks.sum(-1).min():.6f} and {looks.sum(-1).max():.6f}). Click a cell to choose "
-                f"the pair.")
+                f"the pair{': “One pair” tells its number' if looks.size > attention.MOST_CELLS else ''}.")
 
     def choose_pair(cell: int) -> None:
         state.choose(token=cell // T)
