@@ -76,7 +76,8 @@ class Crop:
 def in_the_middle(photo: np.ndarray, share: float = 1) -> Crop:
     """A square as wide as this share of the photo's shorter side."""
     height, width = photo.shape[:2]
-    return Crop(0, 0, max(round(share * min(height, width)), 1)).about(width // 2, height // 2).inside(photo)
+    side = max(round(share * min(height, width)), 1)
+    return Crop((width - side) // 2, (height - side) // 2, side)
 
 
 def cut_out(photo: np.ndarray, crop: Crop) -> np.ndarray:

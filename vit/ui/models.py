@@ -2,6 +2,7 @@
 memory as far as it fits. Models may come from anybody's runs, so their size is looked at first."""
 
 import gc
+import json
 import re
 import threading
 from collections.abc import Hashable
@@ -95,6 +96,17 @@ def choices() -> list[str]:
     from vit.checkpoints import own_models
 
     return [*NAMES, *(OWN + name for name in own_models())]
+
+
+@cache
+def shipped_for_photos() -> str:
+    """The first model that ships and reads colours, if there is one. A file's header tells, without torch."""
+    for name in NAMES.keys() & SHIPPED.keys():
+        with SHIPPED[name].open("rb") as file:
+            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        if json.loads(header["__metadata__"]["config"])["channels"] > 1:
+            return name
+    return ""
 
 
 def twins_of(model_id: str) -> list[str]:

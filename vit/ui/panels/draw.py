@@ -113,6 +113,9 @@ def samples(view: View | None) -> None:
                 f"It gets the last {len(wrong)} wrong.")
     show(sample_sheet(indices.index(chosen) if chosen in indices else None), "samples",
          lambda cell: state.draw(drawing.from_sample(indices[min(cell, len(indices) - 1)])))
+    if in_colour := models.shipped_for_photos():
+        st.button("Or show a photo to a model that reads colours", icon=":material/image:", on_click=state.choose,
+                  kwargs={"model": in_colour})
 
 
 @cache
