@@ -69,3 +69,11 @@ def script(file: str) -> str:
     gather(file)
     *others, last = (IMPORT.sub("", text(name)) for name in needed)
     return "".join(re.sub(r"^export ", "", other, flags=re.MULTILINE) for other in others) + last
+
+
+def as_text(words: str) -> str:
+    """Words from outside, such as a link's, for a place that reads Markdown: shown as they are, and nothing of them is
+    a link, a picture or a formula."""
+    escaped = re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", words)
+    # Addresses become links even so; a word joiner, which nobody sees, breaks them up.
+    return re.sub(r"(?i)(https?\\:|www|@)", "\\1\u2060", escaped)

@@ -176,7 +176,7 @@ def choose_on(maps: layers.TokenMaps, before_first_block: int) -> Callable[[int]
 
 def path_of_cls(view: View) -> None:
     path = explain.cls_path(view.trace)
-    st.markdown("**CLS has no pixels of its own**: all that it knows of your drawing, the blocks have added. "
+    st.markdown(f"**CLS has no pixels of its own**: all that it knows of your {view.own}, the blocks have added. "
                 "How near is it to what the answer will be read from? The bars are its cosine with its last "
                 f"state; below them is its length, from {path.length[0]:.1f} to {path.length[-1]:.1f}.")
     show(layers.path(path, view.dark), "path")
