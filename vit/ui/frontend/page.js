@@ -38,6 +38,20 @@ history.pushState = (...address) => {
 };
 for (const touch of ["pointerdown", "keydown"]) addEventListener(touch, () => { stepped = false; }, true);
 
+/* A connection that comes back may lead to another server, or to one that has started anew: neither knows this visitor
+   until a page is asked for by its whole address, which the menu does not do. The canvas does so itself. */
+let [met, away] = [false, false];
+
+function askAgainWhenBack([{ target }]) {
+  const connected = target.dataset.testConnectionState === "CONNECTED";
+  const draws = location.pathname.endsWith("/");
+  if (connected && away && !draws) dispatchEvent(new PopStateEvent("popstate"));
+  met ||= connected;
+  away = met && !connected;
+}
+
+new MutationObserver(askAgainWhenBack).observe(app, { subtree: true, attributeFilter: ["data-test-connection-state"] });
+
 /* The tour points: it brings the thing into view and frames it. */
 let pointed = null; // stop and selector
 
