@@ -19,8 +19,10 @@ import vit.runs.limits as limits
 from vit.environment import ray_address
 from vit.files import why
 from vit.runs.acting import Acting, alone_at_the_queue, rung_at
+from vit.runs.asking import owner_of
+from vit.runs.deleted import erase_old
 from vit.runs.names import pair_of
-from vit.runs.pairs import waiting_pairs
+from vit.runs.pairs import check_queue
 from vit.runs.places import Ending, Job, Place
 from vit.runs.processes import Processes
 from vit.runs.ray_jobs import RayJobs
@@ -84,7 +86,7 @@ class Dispatcher:
                 with alone_at_the_queue():
                     for run_id in run_ids:
                         if not is_locked(runs.folder_of(run_id)):
-                            limits.check_queue(len(waiting_pairs() - {pair_of(run_id)}))
+                            check_queue(owner_of(run_id), but=pair_of(run_id))
                         runs.resume(run_id, self.server, until_epoch)
                         self.troubles.pop(run_id, None)
             except FileNotFoundError:
@@ -168,6 +170,7 @@ class Dispatcher:
             return
         self._rung_at = rung_at_last
         self._look_at_all = time.monotonic() + LOOK_AT_ALL_EVERY
+        erase_old()
         waiting = [(run_id, server) for since, run_id, server in runs.waiting()
                    if run_id not in self.children and not self._is_left_alone(run_id, since)]
         for run_id, server in waiting:
