@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from vit.environment import ray_address
 from vit.runs.folder import Run
 from vit.runs.status import ACTING, read_stored
 
@@ -42,17 +41,6 @@ class Place(Protocol):
         """Let workers wake up before they are asked for, if somebody is expected to."""
 
     def close(self) -> None: ...
-
-
-def place(heartbeat: Path) -> Place:
-    """Where the runs of this server train. Its processes go by the server's heartbeat."""
-    if address := ray_address():
-        from vit.runs.ray_jobs import RayJobs
-
-        return RayJobs(address, heartbeat.name)
-    from vit.runs.processes import Processes
-
-    return Processes(heartbeat)
 
 
 def where(run: Run) -> str:

@@ -16,19 +16,30 @@ from pathlib import Path
 
 import vit.runs.folder as runs
 import vit.runs.limits as limits
+from vit.environment import ray_address
 from vit.files import why
 from vit.runs.acting import Acting, alone_at_the_queue, rung_at
 from vit.runs.asking import owner_of
 from vit.runs.deleted import erase_old
 from vit.runs.names import pair_of
 from vit.runs.pairs import check_queue
-from vit.runs.places import Ending, Job, place
+from vit.runs.places import Ending, Job, Place
+from vit.runs.processes import Processes
 from vit.runs.status import heartbeat_of, is_locked, read_status, read_stored, write_status
 from vit.runs.status import root as runs_root
 
 LOOK_EVERY = 0.25  # seconds
 LOOK_AT_ALL_EVERY = 5
 WARM_FOR = 300  # seconds after the last visitor came
+
+
+def place_of_runs(heartbeat: Path) -> Place:
+    """Where the runs of this server train. Its processes go by the server's heartbeat."""
+    if address := ray_address():
+        from vit.runs.ray_jobs import RayJobs
+
+        return RayJobs(address, heartbeat.name)
+    return Processes(heartbeat)
 
 
 class Dispatcher:
@@ -39,7 +50,7 @@ class Dispatcher:
         self.problem = ""  # why no run can be started now, as a sentence; empty if all is well
         self.troubles: dict[str, str] = {}  # runs that are left alone until somebody resumes them, and why
         self.heartbeat = heartbeat_of(self.server)
-        self.place = place(self.heartbeat)
+        self.place = place_of_runs(self.heartbeat)
         self.acting = Acting()
         self._expected = heartbeat_of("expected")  # when a visitor last came, to whichever server
         self._acted = False
