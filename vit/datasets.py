@@ -40,5 +40,5 @@ DATASETS = {
         "T-shirt", "trousers", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "boot")),
     "kmnist": Dataset("KMNIST", 28, 1, 55_000, ("o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo")),
     "cifar10": Dataset("CIFAR-10", 32, 3, 45_000, (
-        "plane", "car", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")),
+        "plane", "car", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"), "picture"),
 }  # fmt: skip

@@ -1,5 +1,6 @@
 """Numbers as text: for sentences and tables, with a proper minus, and for equations in KaTeX."""
 
+import re
 from collections.abc import Sequence
 from math import floor, isfinite, isinf, log10
 from typing import NamedTuple
@@ -105,3 +106,8 @@ def row_vector(values: Sequence[float], most: int = 4) -> str:
     if len(shown) > most:
         shown = [*shown[: most - 1], r"\dots", shown[-1]]
     return r"\left[" + r",\; ".join(shown) + r"\right]"
+
+
+def latex_word(name: str) -> str:
+    """A class in a formula: a digit as it is, a name as text, without what a formula would take for a command."""
+    return name if name.isdigit() else r"\text{" + re.sub(r"[^\w ,.'()-]", " ", name) + "}"

@@ -143,7 +143,7 @@ def test_the_head_without_which_the_answer_loses_most_has_a_frame():
     answers[1, 2] = [0.1, 0.6, 0.2, 0.1]
     answers[0, 1, 1] = 0.8
     before = np.array([0.1, 0.7, 0.1, 0.1])
-    picture = attention.heads_that_matter(answers, before, chosen=[4], worst=0, dark=False)
+    picture = attention.heads_that_matter(answers, before, chosen=[4], worst=0, names=tuple("0123456789"), dark=False)
     assert (picture.rows, picture.columns, picture.dashed, picture.chosen) == (2, 3, [0], [4])
     assert picture.labels[5] == "layer 2, head 3: without it 1 has 60.0%\n(−10.00 points)"
     red, blue = picture.pixels[1, 2], picture.pixels[0, 1]

@@ -15,7 +15,7 @@ def test_the_answer_has_a_bar_for_each_class_and_knows_the_best():
     picture = draw.answer(PROBABILITIES, sure=True, name="answer", comment="60.0% sure")
     bars = picture.values["bars"]
     assert picture.values["answer"] == 1
-    assert [bar.number for bar in bars if bar.best] == [1]
+    assert [bar.name for bar in bars if bar.best] == ["1"]
     assert [bar.text for bar in bars] == ["25.0%", "60.0%", "15.0%", "0.0%"]
     assert [bar.share for bar in bars] == pytest.approx(PROBABILITIES, abs=5e-5)
     assert all(bar.before is None for bar in bars)
@@ -31,8 +31,8 @@ def test_the_changed_answer_remembers_where_each_probability_was():
 def test_of_a_thousand_classes_ten_bars_and_one_for_all_others_add_up():
     before, now = (np.random.default_rng(seed).dirichlet(np.full(1000, 0.05)) for seed in range(2))
     bars = draw.answer(now, sure=True, name="answer", before=before).values["bars"]
-    assert [bar.number for bar in bars[:10]] == np.argsort(-now)[:10].tolist()
-    assert [bar.number for bar in bars[10:]] == [int(before.argmax()), "989 others"]
+    assert [bar.name for bar in bars[:10]] == list(map(str, np.argsort(-now)[:10]))
+    assert [bar.name for bar in bars[10:]] == [str(before.argmax()), "989 others"]
     assert sum(bar.share for bar in bars) == pytest.approx(1, abs=1e-3)
     assert sum(bar.before for bar in bars) == pytest.approx(1, abs=1e-3)
 

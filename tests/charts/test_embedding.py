@@ -32,10 +32,12 @@ def test_the_products_of_patch_and_filter_sum_to_the_output(model, trace, weight
     assert filter_.alt == "filter 6: a column of E"
     assert products.alt == "their products"
     for picture in (x, filter_, products):
-        assert picture.rows == picture.columns == len(picture.pixels) == config.patch_size
-        assert len(picture.labels) == config.patch_size**2
-    values = embedding.patch_shape(trace.patches[3] * weights[5], config.channels) * config.channels
-    assert list(products.labels) == [numbers.number(value) for value in values.ravel()]
+        assert (picture.rows, picture.columns) == (config.channels * config.patch_size, config.patch_size)
+        assert len(picture.labels) == config.patch_values
+    values = trace.patches[3] * weights[5]  # all reds, then all greens, then all blues
+    colour = np.repeat(patches.CHANNELS if config.channels == 3 else [""], config.patch_size**2)
+    assert list(products.labels) == [f"{name} {numbers.number(value)}".strip()
+                                     for name, value in zip(colour, values, strict=True)]
     bias = model.embedding.projection.bias[5].item()
     assert values.sum() + bias == pytest.approx(trace.patch_embeddings[3, 5], abs=1e-4)
     assert products.legend.high == -products.legend.low == pytest.approx(np.abs(values).max())
@@ -64,11 +66,30 @@ def test_every_filter_has_a_cell_of_its_own(count):
     picture = embedding.all_filters(weights, channels=3, output=4, dark=False)
     assert list(picture.labels) == [f"filter {i + 1}" for i in range(count)]
     assert picture.rows * picture.columns >= count > (picture.rows - 1) * picture.columns
-    tile = 8 * embedding.FINE + 2  # a gap on either side
+    tile = 8 + 2  # a gap on either side
     assert picture.pixels.shape == (picture.rows * tile, picture.columns * tile, 3)
     assert list(picture.chosen) == [4]
-    assert picture.legend.high == np.abs(weights.reshape(count, 3, 8, 8).mean(1)).max()
+    assert picture.legend.high == np.abs(weights).max()
     assert "one scale for all" in picture.legend.caption
+
+
+def test_a_filter_is_shown_in_the_colours_that_it_looks_for():
+    wants_red = np.concatenate([np.full(16, 0.5), np.zeros(16), np.full(16, -0.25)])
+    np.testing.assert_array_equal(embedding.in_colour(wants_red), np.full((4, 4, 3), (255, 128, 64)))
+
+
+def test_many_numbers_stand_in_lines_and_count_on_from_line_to_line():
+    values = np.linspace(-1, 1, 768)
+    picture = embedding.outputs(values, 300, dark=True)
+    assert (picture.rows, picture.columns) == (3, 256)
+    assert picture.labels[300] == f"301: {numbers.number(values[300])}"
+    tall = len(picture.pixels) // 3
+    expected = colours.paint(values[300], colours.signed(True), -1, 1)
+    np.testing.assert_array_equal(picture.pixels[tall, 300 - 256], expected)
+    three = embedding.token_sum(np.stack([values] * 3), 300, dark=True)
+    assert (three.rows, three.columns) == (9, 256)
+    assert [three.row_names[row] for row in (0, 1, 3, 6)] == ["token", "", "+ pos", "= z₀"]
+    np.testing.assert_array_equal(three.pixels[4 * len(three.pixels) // 9, 300 - 256], expected)
 
 
 def test_token_and_position_stand_above_their_sum(model, trace):
@@ -118,7 +139,8 @@ def test_the_kernel_stands_on_its_patch_and_nowhere_else(model, trace, weights):
     picture = embedding.kernel_on(trace.image, weights[5], config, patch=6, dark=False)
     tiles = patches.cut(picture.pixels, config.patch_size)
     plain = patches.cut(patches.in_colour(trace.image), config.patch_size) // 2
-    kernel = embedding.matrix(embedding.patch_shape(weights[5], config.channels), dark=False)
+    kernel = (embedding.in_colour(weights[5]) if config.channels == 3 else
+              embedding.matrix(embedding.patch_shape(weights[5], 1), dark=False))
     np.testing.assert_array_equal(tiles[6], kernel)
     np.testing.assert_array_equal(np.delete(tiles, 6, 0), np.delete(plain, 6, 0))
     assert (list(picture.chosen), picture.alt) == ([6], "the kernel standing on patch 7")

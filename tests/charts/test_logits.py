@@ -7,6 +7,8 @@ from vit.config import ViTConfig
 from vit.numbers import Size, plain, with_sign
 from vit.trace import trace_image
 
+DIGITS = tuple("0123456789")
+THOUSAND = tuple(map(str, range(1000)))
 COLOURED = ViTConfig(image_size=32, channels=3, patch_size=8, width=24, depth=2, heads=3)
 
 
@@ -29,7 +31,7 @@ def shares(trace, model):
 
 def test_the_lens_has_a_row_per_depth_and_writes_what_is_worth_writing(trace, model):
     lens = explain.logit_lens(trace, model)
-    picture = logits.lens(lens, label=4)
+    picture = logits.lens(lens, 4, DIGITS)
     assert (picture.rows, picture.columns) == (model.config.depth + 1, 10)
     assert picture.row_names[:2] == ["z₀", "1"]
     assert (picture.legend.low, picture.legend.high) == (0, 1)
@@ -50,12 +52,12 @@ def test_the_lens_has_a_row_per_depth_and_writes_what_is_worth_writing(trace, mo
     (1, "Stopped after block 1 or later"), (2, "Only the last block brings it to 7."),
 ])
 def test_the_page_tells_when_the_answer_was_settled(settled, told):
-    assert told in logits.settling(settled, depth=2, winner=7)
+    assert told in logits.settling(settled, depth=2, winner="7")
 
 
 def test_the_products_of_the_reading_reach_the_ends_of_their_scales(trace, model):
     weights = model.head.weight[6].detach().numpy()
-    picture = logits.reading(trace.cls_out, weights, label=6, dark=False)
+    picture = logits.reading(trace.cls_out, weights, "6", dark=False)
     rows = np.stack([trace.cls_out, weights, trace.cls_out * weights])
     assert (picture.rows, picture.columns) == rows.shape
     assert picture.labels[2 * len(weights)] == f"number 1: {numbers.number(rows[2, 0])}"
@@ -66,19 +68,19 @@ def test_the_products_of_the_reading_reach_the_ends_of_their_scales(trace, model
 
 
 def test_the_table_shows_all_logits_their_exponentials_and_their_sum(trace):
-    picture = logits.softmax_table(trace.logits, trace.probabilities, label=2, dark=True)
+    picture = logits.softmax_table(trace.logits, trace.probabilities, 2, DIGITS, dark=True)
     rows, terms = picture.values["rows"], np.exp(trace.logits.astype(float))
     assert [row.logit for row in rows] == list(map(plain, trace.logits))
     assert [row.term for row in rows] == list(map(Size.of, terms))
     assert [row.text for row in rows] == [f"{share:.1%}" for share in trace.probabilities]
     assert picture.values["sum"] == Size.of(terms.sum())
-    assert [row.number for row in rows if row.chosen] == [2]
-    assert [row.number for row in rows if row.best] == [trace.prediction]
+    assert [row.name for row in rows if row.chosen] == ["2"]
+    assert [row.name for row in rows if row.best] == [str(trace.prediction)]
 
 
 def test_the_bars_of_logits_begin_in_the_middle():
     values = np.array([2.0, -1.0, 0.0])
-    rows = logits.softmax_table(values, explain.softmax(values), 0, dark=False).values["rows"]
+    rows = logits.softmax_table(values, explain.softmax(values), 0, DIGITS, dark=False).values["rows"]
     assert [(row.start, row.length, row.against) for row in rows] == [
         (0.5, 0.5, False), (0.25, 0.25, True), (0.5, 0, False)
     ]
@@ -116,7 +118,7 @@ def test_the_softmax_line_ends_with_the_models_probability(trace):
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_waterfall_goes_part_by_part_to_the_lead_of_the_winner(trace, shares, dark):
-    figure = logits.waterfall(shares, 3, 8, dark).figure
+    figure = logits.waterfall(shares, "3", "8", dark).figure
     bars = figure.data[0]
     *parts, total = bars.x
     assert parts == pytest.approx([step.value for step in explain.steps(shares)])
@@ -129,7 +131,7 @@ def test_the_waterfall_goes_part_by_part_to_the_lead_of_the_winner(trace, shares
 
 
 def test_the_waterfall_writes_every_part_and_how_far_it_has_come(shares):
-    picture = logits.waterfall(shares, 3, 8, dark=True)
+    picture = logits.waterfall(shares, "3", "8", dark=True)
     bars = picture.figure.data[0]
     steps = explain.steps(shares)
     assert list(bars.text) == [*(with_sign(step.value) for step in steps), f"<b>{with_sign(shares.total)}</b>"]
@@ -144,7 +146,7 @@ def test_the_waterfall_writes_every_part_and_how_far_it_has_come(shares):
 
 
 def test_all_bars_of_the_waterfall_and_their_numbers_have_room(shares):
-    figure = logits.waterfall(shares, 3, 8, dark=False).figure
+    figure = logits.waterfall(shares, "3", "8", dark=False).figure
     low, high = figure.layout.xaxis.range
     sums = [0, *(step.after for step in explain.steps(shares))]
     assert low < min(sums) - 0.1 * np.ptp(sums)
@@ -165,8 +167,8 @@ def test_of_a_thousand_classes_the_first_ten_the_chosen_one_and_all_others_are_s
     scores = np.random.default_rng(0).normal(size=1000) * 3
     probabilities, order = explain.softmax(scores), np.argsort(-scores)
     label = int(order[500])
-    rows = logits.softmax_table(scores, probabilities, label, dark=False).values["rows"]
-    assert [row.number for row in rows] == [*order[:10].tolist(), label, "989 others"]
+    rows = logits.softmax_table(scores, probabilities, label, THOUSAND, dark=False).values["rows"]
+    assert [row.name for row in rows] == [*map(str, order[:10]), str(label), "989 others"]
     assert sum(row.share for row in rows) == pytest.approx(1, abs=1e-3)
     assert (rows[-1].logit, rows[-1].length) == ("", 0)
     terms = logits.written_sum(scores, label).values["terms"]
@@ -182,7 +184,19 @@ def test_the_lens_of_a_thousand_classes_has_room_for_the_likeliest():
     label = int(order[700])
     shown = logits.lens_classes(values, label)
     assert shown == [*order[:10].tolist(), label]
-    picture = logits.lens(values, label)
+    picture = logits.lens(values, label, THOUSAND)
     assert (picture.rows, picture.columns) == (3, 11)
     assert picture.column_names == list(map(str, shown))
     assert f"class {label}\nprobability {values.probabilities[1, label]:.2%}" in picture.labels[2 * 11 - 1]
+
+
+def test_classes_with_names_are_called_by_them(trace, model):
+    names = ("plane", "car", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "steam locomotive")
+    picture = logits.lens(explain.logit_lens(trace, model), 3, names)
+    assert picture.column_names[3] == "cat"
+    assert picture.column_names[9] == "steam…"
+    assert "after the embedding, cat\n" in picture.labels[3]
+    rows = logits.softmax_table(trace.logits, trace.probabilities, 3, names, dark=False).values["rows"]
+    assert [row.name for row in rows] == list(names)
+    assert numbers.latex_word("7") == "7"
+    assert numbers.latex_word(r"\\href{x}$ cat") == r"\text{  href x   cat}"

@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as arrays
 from PIL import Image, ImageFile
 
 from tests.drawing.test_ink import SEVEN, difference
-from vit.drawing import ink, photo
+from vit.drawing import files, ink
 
 EXPECTED = ink.from_strokes(SEVEN, 400).image
 ALIKE = 0.25
@@ -128,7 +128,7 @@ def test_pictures_of_all_kinds_are_read(mode):
     assert_reads_seven(saved(picture, "TIFF"))
 
 
-@pytest.mark.parametrize("kind", sorted(set(photo.FORMATS) - {"AVIF"}))
+@pytest.mark.parametrize("kind", sorted(set(files.FORMATS) - {"AVIF"}))
 def test_files_of_all_kinds_are_read(kind):
     assert_reads_seven(saved(Image.fromarray(photographed(drawn())).convert("RGB"), kind))
 
@@ -233,13 +233,13 @@ def test_a_picture_cut_from_a_tile_of_reasonable_size_is_read():
 def test_a_jpeg_may_have_more_pixels_since_it_need_not_be_decoded_in_full():
     small = Image.fromarray(photographed(drawn(width=533)))
     large = saved(small.resize((6000, 4500)), "JPEG")
-    assert photo.MOST_DECODED < 6000 * 4500
+    assert files.MOST_DECODED < 6000 * 4500
     assert_reads_seven(large)
 
 
 def test_a_picture_of_too_many_pixels_is_refused_in_words(monkeypatch):
     picture = saved(photographed(drawn()))
-    for module, limit in ((photo, "MOST_PIXELS"), (photo, "MOST_DECODED"), (Image, "MAX_IMAGE_PIXELS")):
+    for module, limit in ((files, "MOST_PIXELS"), (files, "MOST_DECODED"), (Image, "MAX_IMAGE_PIXELS")):
         with monkeypatch.context() as patched:
             patched.setattr(module, limit, 1000)
             with pytest.raises(ink.UnreadablePicture, match="too many pixels"):

@@ -18,7 +18,10 @@ from vit.trace import ForwardTrace
 LOSSES = colours.signed(dark=True)  # on a digit, which lies on near-black in both themes
 WHO_AT_WHOM = "who looks ↓  at whom →"
 WORDS_FIT = 8  # numbers beside each other that can be written out
-STRIP = 3  # pixels: height of a strip
+STRIP = 3  # pixels: height of a strip, at least
+MANY = 18  # numbers beside each other, above which a row is made higher than they are wide
+MOST_CELLS = 10_000  # whose numbers are sent to be pointed at
+PHOTO = 0.45  # how much of a photo shines through the colours that lie on it
 FINE, AROUND = 5, 20  # pixels of an outline's picture for each of the image's, and the grey around the white line
 SPREAD = 0.5  # of the way to the next layer, over which its heads stand side by side: each can be pointed at
 
@@ -62,7 +65,7 @@ def heads_to_switch(
 
 
 def heads_that_matter(
-    answers: np.ndarray, before: np.ndarray, chosen: Sequence[int], worst: int, dark: bool
+    answers: np.ndarray, before: np.ndarray, chosen: Sequence[int], worst: int, names: Sequence[str], dark: bool
 ) -> PixelPicture:
     """What the answer loses without each single head: (L, h, classes) against (classes,). The worst has a frame."""
     winner = int(before.argmax())
@@ -71,8 +74,9 @@ def heads_that_matter(
     limit = colours.limit_of(lost)
     return PixelPicture(
         colours.paint(lost, colours.signed(dark), -limit, limit), *lost.shape, lines=True, width=620,
-        alt=f"what the {winner} loses without each single head", corner="layer ↓ head →", chosen=chosen, dashed=[worst],
-        labels=[f"layer {l + 1}, head {h + 1}: without it {winner} has {left[l, h]:.1%}\n"
+        alt=f"what the {names[winner]} loses without each single head", corner="layer ↓ head →",
+        chosen=chosen, dashed=[worst],
+        labels=[f"layer {l + 1}, head {h + 1}: without it {names[winner]} has {left[l, h]:.1%}\n"
                 f"({with_sign(-100 * lost[l, h])} points)" for l, h in np.ndindex(lost.shape)],
         row_names=[str(layer + 1) for layer in range(len(lost))],
         column_names=[str(head + 1) for head in range(lost.shape[1])],
@@ -150,10 +154,12 @@ def _on_patches(
     image: np.ndarray, tints: np.ndarray, told: Sequence[str], alt: str, width: int, legend: Legend,
     chosen: Sequence[int] = (), dashed: Sequence[int] = (),
 ) -> PixelPicture:
-    """The digit with a colour (N, 3) and a word for each patch."""
+    """The picture with a colour (N, 3) and a word for each patch."""
     grid = round(len(tints) ** 0.5)
+    is_photo = image.ndim == 3 and bool((image != image[..., :1]).any())
     return PixelPicture(
-        on_ink(image, tints), grid, grid, alt=alt, width=width, lines=True, legend=legend, chosen=chosen,
+        on_photo(image, tints) if is_photo else on_ink(image, tints), grid, grid, alt=alt, width=width, lines=True,
+        legend=legend, chosen=chosen,
         dashed=dashed, labels=[f"patch {i}: {words}" for i, words in enumerate(told, start=1)],
     )
 
@@ -171,6 +177,16 @@ def on_ink(image: np.ndarray, tints: np.ndarray) -> np.ndarray:
     pixels[wider & ~inked] = AROUND
     pixels[inked & ~inner] = 255
     return pixels
+
+
+def on_photo(image: np.ndarray, tints: np.ndarray) -> np.ndarray:
+    """A colour for each patch (N, 3), with the photo in grey shining through."""
+    grid = round(len(tints) ** 0.5)
+    P = len(image) // grid
+    colour = tints.reshape(grid, grid, 3).repeat(P, axis=0).repeat(P, axis=1)
+    mixed = (1 - PHOTO) * colour + PHOTO * image.mean(-1, keepdims=True)
+    fine = max(FINE * P // 16, 1)
+    return mixed.astype(np.uint8).repeat(fine, 0).repeat(fine, 1)
 
 
 def pattern(looks: np.ndarray, *, alt: str, width: int = 420) -> PixelPicture:
@@ -194,7 +210,8 @@ def whole_pattern(looks: np.ndarray, query: int, key: int) -> PixelPicture:
     T = len(looks)
     return replace(
         pattern(looks, alt="the whole attention pattern", width=640), chosen=[query * T + key],
-        labels=[f"{token_word(i // T)} → {token_word(i % T)}: {value:.1%}" for i, value in enumerate(looks.ravel())],
+        labels=[f"{token_word(i // T)} → {token_word(i % T)}: {value:.1%}" for i, value in enumerate(looks.ravel())]
+        if looks.size <= MOST_CELLS else [],
     )
 
 
@@ -205,8 +222,10 @@ def products(q: np.ndarray, k: np.ndarray, dark: bool) -> PixelPicture:
     """A query, a key, and what they give component by component, on one scale."""
     vectors = np.stack([q, k, q * k])  # (3, d_k)
     limit, fits = colours.limit_of(vectors), len(q) <= WORDS_FIT
+    tall = max(len(q) // MANY, 1)  # or rows of many numbers would be too low
     return PixelPicture(
-        colours.paint(vectors, colours.signed(dark), -limit, limit), *vectors.shape, width=560, lines=True,
+        colours.paint(vectors, colours.signed(dark), -limit, limit).repeat(tall, 0), *vectors.shape,
+        width=560, lines=True,
         alt="query, key and their products", row_names=["q", "k", "q·k"], labels=list(map(number, vectors.ravel())),
         words=dict(enumerate(map(plain, vectors.ravel()))) if fits else {},
         legend=Legend(colours.signed(dark), -limit, limit, "one scale for all"),
@@ -227,7 +246,8 @@ def _strip(values: np.ndarray, chosen: int, legend: Legend) -> PixelPicture:
     """A number for each token, side by side; both ends of the legend are numbers."""
     pixels = colours.paint(values[None], legend.colours, float(legend.low), float(legend.high))
     return PixelPicture(
-        pixels.repeat(STRIP, axis=0), 1, len(values), alt=legend.caption, width=640, chosen=[chosen], legend=legend,
+        pixels.repeat(max(STRIP, len(values) // MANY), axis=0), 1, len(values), alt=legend.caption,
+        width=640, chosen=[chosen], legend=legend,
         labels=[f"{token_word(token)}: {number(value) if np.isfinite(value) else 'hidden'}"
                 for token, value in enumerate(values)],
     )

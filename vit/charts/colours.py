@@ -66,6 +66,13 @@ def data_uri(pixels: np.ndarray) -> str:
     return "data:image/png;base64," + base64.b64encode(buffer.getvalue()).decode()
 
 
+def photo_uri(pixels: np.ndarray) -> str:
+    """The same as a JPEG, a tenth of the size: for photos that are looked at and not read pixel by pixel."""
+    buffer = io.BytesIO()
+    Image.fromarray(np.ascontiguousarray(pixels)).save(buffer, "JPEG", quality=85)
+    return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()
+
+
 def css_gradient(scale: ColourScale) -> str:
     return "linear-gradient(to right, " + ", ".join(f"{colour} {stop:.0%}" for stop, colour in scale) + ")"
 

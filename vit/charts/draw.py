@@ -17,7 +17,6 @@ MOST_PIXELS = 168  # along a side: a step is shown small, and often
 class Bar(NamedTuple):
     """One class's probability, or that of all classes not shown, and where there was one before a change, that too."""
 
-    number: int | str
     name: str
     share: float
     text: str
@@ -33,30 +32,31 @@ def answer(
     best = int(probabilities.argmax())
     shown = likeliest(probabilities, *(() if before is None else (int(before.argmax()),)))
     bars = [
-        Bar(number, classes[number] if classes and isinstance(number, int) else "",
+        Bar(classes[number] if classes and isinstance(number, int) else str(number),
             round(share := float(probabilities[of].sum()), 4), f"{share:.1%}", number == best,
             None if before is None else round(float(before[of].sum()), 4))
         for number, of in with_others(len(probabilities), shown).items()
     ]
-    told = ", ".join(" ".join(filter(None, (str(bar.number), bar.name, bar.text))) for bar in bars)
+    told = ", ".join(f"{bar.name} {bar.text}" for bar in bars)
     thing = "class" if classes else "digit"
-    values = {"name": name, "answer": best, "sure": sure, "comment": comment, "bars": bars}
+    values = {"name": name, "answer": classes[best] if classes else best, "sure": sure, "comment": comment,
+              "bars": bars}
     return TemplatePicture("answer", values, alt=f"probability of each {thing}: {told}")
 
 
-def change(before: np.ndarray, after: np.ndarray, changes: str) -> TemplatePicture:
+def change(before: np.ndarray, after: np.ndarray, changes: str, names: Sequence[str]) -> TemplatePicture:
     """The answer before and after something was taken away, in one line."""
     was, now = int(before.argmax()), int(after.argmax())
-    values = {"was": was, "was_share": f"{before[was]:.1%}", "now": now, "now_share": f"{after[now]:.1%}",
+    values = {"was": names[was], "was_share": f"{before[was]:.1%}", "now": names[now], "now_share": f"{after[now]:.1%}",
               "other": was != now, "changes": changes}
-    told = f"with {changes} it is {now}, {after[now]:.1%}" if changes else "nothing is taken away"
-    return TemplatePicture("change", values, alt=f"the answer was {was}, {before[was]:.1%}; {told}")
+    told = f"with {changes} it is {names[now]}, {after[now]:.1%}" if changes else "nothing is taken away"
+    return TemplatePicture("change", values, alt=f"the answer was {names[was]}, {before[was]:.1%}; {told}")
 
 
 def no_answer(classes: int, comment: str) -> TemplatePicture:
     """As high as an answer, so that the page does not move when it comes."""
     rows = [*range(classes)] if classes <= FEW else [""] * (TOP + 1)
-    bars = [Bar(row, "", 0, "", best=False, before=None) for row in rows]
+    bars = [Bar(str(row), 0, "", best=False, before=None) for row in rows]
     values = {"name": "no-answer", "answer": "?", "sure": False, "comment": comment, "bars": bars}
     return TemplatePicture("answer", values, alt="no answer yet")
 
@@ -68,6 +68,7 @@ class Step(NamedTuple):
     caption: str
     width: float  # share of a square that is as wide as the picture's longer side
     grid: int  # lines along a side; 0 for none
+    wide: bool = False  # three squares side by side
 
 
 def step(image: np.ndarray, caption: str, grid: int = 0) -> Step:

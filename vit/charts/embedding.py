@@ -2,13 +2,15 @@
 
 import numpy as np
 
-from vit.charts import colours, patches
+from vit.charts import colours, patches, vectors
 from vit.charts.mosaic import GAP, mosaic
 from vit.charts.picture import Legend, PixelPicture
 from vit.config import ViTConfig
 from vit.numbers import number, plain
 
-FINE = 3  # pixels of the mosaic for each of a filter's
+FINE, LARGE = 3, 8  # pixels of the mosaic for each of a filter's, unless that has so many a side
+MANY_FILTERS = 256
+GREY = [[0.0, "#000000"], [0.5, "#808080"], [1.0, "#ffffff"]]  # from what is not wanted to what is, of each colour
 MOST_CELLS = 10_000  # whose numbers are sent to be pointed at
 WORDS_FIT = 5  # a patch with fewer pixels a side has room for their numbers
 
@@ -17,9 +19,16 @@ WORDS_FIT = 5  # a patch with fewer pixels a side has room for their numbers
 
 
 def patch_shape(values: np.ndarray, channels: int) -> np.ndarray:
-    """Flattened patches or filters (…, C·P·P) as squares (…, P, P); colour is averaged away."""
+    """Flattened patches or filters (…, C·P·P) as (…, C·P, P): squares, for each colour one below the other."""
     side = round((values.shape[-1] / channels) ** 0.5)
-    return values.reshape(*values.shape[:-1], channels, side, side).mean(-3)
+    return values.reshape(*values.shape[:-1], channels * side, side)
+
+
+def in_colour(filters: np.ndarray) -> np.ndarray:
+    """Filters (…, 3·P·P) as pictures (…, P, P, 3): grey where a weight is 0, brighter in a colour that is wanted."""
+    side = round((filters.shape[-1] / 3) ** 0.5)
+    squares = np.moveaxis(filters.reshape(*filters.shape[:-1], 3, side, side), -3, -1)
+    return (127.5 * (1 + squares / colours.limit_of(filters))).round().astype(np.uint8)
 
 
 def matrix(values: np.ndarray, dark: bool) -> np.ndarray:
@@ -29,13 +38,15 @@ def matrix(values: np.ndarray, dark: bool) -> np.ndarray:
 
 def filters(weights: np.ndarray, channels: int, dark: bool) -> tuple[np.ndarray, float]:
     """E's columns, which lie in rows of weights, as one mosaic on one shared scale, and the end of that scale."""
-    squares = patch_shape(weights, channels)
-    tiles = matrix(squares, dark).repeat(FINE, 1).repeat(FINE, 2)  # a gap of one of their pixels would be too wide
-    return mosaic(tiles, mosaic_columns(len(weights)), fill=GAP[dark]), colours.limit_of(squares)
+    tiles = in_colour(weights) if channels == 3 else matrix(patch_shape(weights, channels), dark)
+    fine = FINE if tiles.shape[1] < LARGE else 1  # a gap of one of their pixels would be too wide
+    tiles = tiles.repeat(fine, 1).repeat(fine, 2)
+    return mosaic(tiles, mosaic_columns(len(weights)), fill=GAP[dark]), colours.limit_of(weights)
 
 
 def mosaic_columns(count: int) -> int:
-    return 16 if count % 16 == 0 else round(count**0.5)
+    columns = 32 if count > MANY_FILTERS else 16
+    return columns if count % columns == 0 else round(count**0.5)
 
 
 def position_maps(similarity: np.ndarray, dark: bool) -> np.ndarray:
@@ -55,19 +66,25 @@ def signed_legend(limit: float, caption: str, dark: bool) -> Legend:
 
 def product(x: np.ndarray, column: np.ndarray, config: ViTConfig, patch: int, output: int, dark: bool
             ) -> tuple[PixelPicture, PixelPicture, PixelPicture]:
-    """A patch, the column of E that it meets, and their products, each in the shape of the patch."""
+    """A patch, the column of E that it meets, and their products, each in the shape of the patch; of a patch in
+    colours its red, green and blue."""
     C = config.channels
     return (
         square(patch_shape(x, C), f"patch {patch + 1}, as the model gets it", dark),
         square(patch_shape(column, C), f"filter {output + 1}: a column of E", dark),
-        square(patch_shape(x * column, C) * C, "their products", dark),  # of all colours: together they are the sum
+        square(patch_shape(x * column, C), "their products", dark),
     )
 
 
 def square(values: np.ndarray, alt: str, dark: bool) -> PixelPicture:
-    side = len(values)
+    """(P, P), or (3P, P) for three colours."""
+    tall, side = values.shape
+    colour = [name for name in patches.CHANNELS for _ in range(side)] if tall > side else []
     return PixelPicture(
-        matrix(values, dark), side, side, alt=alt, width=230, lines=True, labels=list(map(number, values.ravel())),
+        matrix(values, dark), tall, side, alt=alt, width=160 if colour else 230, lines=True,
+        labels=[f"{name} {number(value)}".strip() for name, value in
+                zip([name for name in colour for _ in range(side)] or [""] * values.size, values.ravel(), strict=True)],
+        row_names=[name if row % side == side // 2 else "" for row, name in enumerate(colour)],
         words=dict(enumerate(map(plain, values.ravel()))) if side < WORDS_FIT else {},
         legend=signed_legend(colours.limit_of(values), "", dark),
     )
@@ -76,7 +93,7 @@ def square(values: np.ndarray, alt: str, dark: bool) -> PixelPicture:
 def outputs(e: np.ndarray, output: int, dark: bool) -> PixelPicture:
     """A patch's embedding as stripes."""
     return PixelPicture(
-        matrix(e[None], dark).repeat(12, 0), 1, len(e), alt="the patch's embedding as stripes", width=900,
+        *vectors.folded(matrix(e[None], dark), 12, dark), alt="the patch's embedding as stripes", width=900,
         chosen=[output], labels=[f"{i + 1}: {number(value)}" for i, value in enumerate(e)],
         legend=signed_legend(colours.limit_of(e), "this patch", dark),
     )
@@ -88,7 +105,10 @@ def all_filters(weights: np.ndarray, channels: int, output: int, dark: bool) -> 
     pixels, limit = filters(weights, channels, dark)
     return PixelPicture(
         pixels, -(-count // columns), columns, alt="all filters", width=1200, chosen=[output],
-        labels=[f"filter {i + 1}" for i in range(count)], legend=signed_legend(limit, "one scale for all", dark),
+        labels=[f"filter {i + 1}" for i in range(count)],
+        legend=signed_legend(limit, "one scale for all", dark) if channels == 1 else
+        Legend(GREY, -limit, limit, "red, green and blue, one scale for all"),
+        photo=weights.shape[1] >= channels * LARGE * LARGE,
     )
 
 
@@ -96,8 +116,8 @@ def token_sum(rows: np.ndarray, output: int, dark: bool) -> PixelPicture:
     """What a token is, plus where it is, gives what enters the first block: (3, D) as three bar codes."""
     D = rows.shape[1]
     return PixelPicture(
-        matrix(rows, dark).repeat(6, 0), 3, D, alt="token plus position", width=1100,
-        row_names=["token", "+ pos", "= z₀"],
+        *vectors.folded(matrix(rows, dark), 6, dark), alt="token plus position", width=1100,
+        row_names=vectors.at_first_lines(["token", "+ pos", "= z₀"], D),
         chosen=[output, D + output, 2 * D + output],
         labels=[f"{i % D + 1}: {number(value)}" for i, value in enumerate(rows.ravel())],
         legend=signed_legend(colours.limit_of(rows), "one scale for all three", dark),
@@ -137,7 +157,7 @@ def kernel_on(image: np.ndarray, column: np.ndarray, config: ViTConfig, patch: i
     """The image in grey with a filter laid on one of its patches, as a Conv2d's kernel stands on it."""
     P, squares = config.patch_size, patches.cut(patches.in_colour(image), config.patch_size)
     squares = squares // 2  # in the background
-    squares[patch] = matrix(patch_shape(column, config.channels), dark)
+    squares[patch] = in_colour(column) if config.channels == 3 else matrix(patch_shape(column, 1), dark)
     rows = squares.reshape(config.grid, config.grid, P, P, 3).swapaxes(1, 2)
     return PixelPicture(
         rows.reshape(*image.shape[:2], 3), config.grid, config.grid, width=300, lines=True, chosen=[patch],

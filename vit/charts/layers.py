@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import plotly.graph_objects as go
 
-from vit.charts import colours, patches
+from vit.charts import colours, patches, vectors
 from vit.charts.mosaic import outline
 from vit.charts.picture import Legend, PixelPicture, PlotlyPicture, TemplatePicture
 from vit.explain import Added, ClsPath, LayerNormNumbers, lengths
@@ -18,7 +18,7 @@ NIGHT, DUSK = (11, 13, 18), (36, 42, 54)  # behind the pictures, as behind digit
 
 BLOCK_WIDTH, BAND = 96, 84  # pixels: a block's column in the river, and a third of the river's height
 CELL, MAP_GAP = 12, 1  # pixels per cell of a map; cells between maps
-UNITS_PER_LINE = 32
+UNITS_PER_LINE, FEW_UNITS = 32, 1024  # of more, twice as many
 NAMES_FIT = 13  # below the bars of a chart that is as narrow as a phone
 
 
@@ -191,10 +191,10 @@ def addition(values: np.ndarray, layer: int, component: int, dark: bool, adds: b
     names = addition_names(layer)
     D, limit = values.shape[1], colours.limit_of(values)
     return PixelPicture(
-        colours.paint(values, colours.signed(dark), -limit, limit).repeat(10, 0), len(values), D,
+        *vectors.folded(colours.paint(values, colours.signed(dark), -limit, limit), 10, dark),
         alt=f"block {layer + 1} as a sum of bar codes", width=900, chosen=range(component, values.size, D),
         labels=[f"number {i % D + 1}: {number(value)}" for i, value in enumerate(values.ravel())],
-        row_names=names if adds else [name.strip("+= ") for name in names],
+        row_names=vectors.at_first_lines(names if adds else [name.strip("+= ") for name in names], D),
         legend=Legend(colours.signed(dark), -limit, limit, "one scale for all five"),
     )
 
@@ -207,7 +207,7 @@ def addition_names(layer: int) -> list[str]:
 
 def mlp_mosaic(hidden: np.ndarray, unit: int, dark: bool) -> PixelPicture:
     """All hidden units of an MLP as cells in reading order, on a scale that is centred at 0."""
-    columns = min(len(hidden), UNITS_PER_LINE)
+    columns = min(len(hidden), UNITS_PER_LINE * (1 if len(hidden) <= FEW_UNITS else 2))
     rows = -(-len(hidden) // columns)
     empty = rows * columns - len(hidden)
     limit = colours.limit_of(hidden)

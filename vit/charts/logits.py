@@ -1,5 +1,6 @@
 """Pictures of the answer: how it grows from block to block, how it is read from CLS, and who is for it."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,11 +15,12 @@ from vit.numbers import Size, fixed, latex_size, plain, with_sign
 
 LENS_CELL = 30, 48  # pixels: height, width
 MOST_WORDS = 12  # classes beside each other that leave room for their probabilities as words
+MOST_LETTERS = 6  # of a name above a column
 BAR, ABOVE = 24, 32  # pixels: a bar of the waterfall with its gap, and what stands above all
 ROOM = 0.2  # of the waterfall's width, at both ends, for the numbers beside the bars
 
 
-def lens(values: LogitLens, label: int) -> PixelPicture:
+def lens(values: LogitLens, label: int, names: Sequence[str]) -> PixelPicture:
     """The answer after the embedding and after each block: a row per depth, a column per class that there is room for
     (lens_classes)."""
     shown = lens_classes(values, label)
@@ -29,17 +31,26 @@ def lens(values: LogitLens, label: int) -> PixelPicture:
     pixels = colours.paint(probabilities, colours.WARM, 0, 1).repeat(tall, 0).repeat(wide, 1)
     outline(pixels, 0, place * wide, depths * tall, (place + 1) * wide, thickness=3)
     labels = [
-        f"{depth_name(depth)}, class {of}\nprobability {probability:.2%}\nlogit {plain(logit)}"
+        f"{depth_name(depth)}, {named(of, names)}\nprobability {probability:.2%}\nlogit {plain(logit)}"
         for depth, (row, row_logits) in enumerate(zip(probabilities, values.logits[:, shown], strict=True))
         for of, probability, logit in zip(shown, row, row_logits, strict=True)
     ]
     words = {i: f"{p:.0%}" for i, p in enumerate(probabilities.ravel()) if p >= 0.005 and classes <= MOST_WORDS}
     return PixelPicture(
         pixels, depths, classes, alt="the answer after each block", width=620, labels=labels, words=words, lines=True,
-        row_names=["z₀", *map(str, range(1, depths))], column_names=list(map(str, shown)), corner="block",
+        row_names=["z₀", *map(str, range(1, depths))], corner="block",
+        column_names=[in_a_column(names[of]) for of in shown],
         legend=Legend(colours.WARM, 0, 1, "probability; each row sums to 1" if classes == values.logits.shape[1] else
                       f"probability; {classes} of {values.logits.shape[1]:,} classes"),
     )
+
+
+def named(label: int, names: Sequence[str]) -> str:
+    return names[label] if names[label] != str(label) else f"class {label}"
+
+
+def in_a_column(name: str) -> str:
+    return name if len(name) <= MOST_LETTERS else f"{name[:MOST_LETTERS - 1]}…"
 
 
 def lens_classes(values: LogitLens, label: int) -> list[int]:
@@ -50,21 +61,21 @@ def depth_name(depth: int) -> str:
     return f"after block {depth}" if depth else "after the embedding"
 
 
-def settling(settled: int, depth: int, winner: int) -> str:
+def settling(settled: int, depth: int, winner: str) -> str:
     if settled == depth:
         return f"Only the last block brings it to {winner}."
     return f"Stopped {depth_name(settled)} or later, the model would say {winner} as well."
 
 
-def reading(cls_out: np.ndarray, weights: np.ndarray, label: int, dark: bool) -> PixelPicture:
+def reading(cls_out: np.ndarray, weights: np.ndarray, name: str, dark: bool) -> PixelPicture:
     """CLS, a class's weights and their products as three rows of stripes, each on its own scale around 0."""
-    return vectors.product(cls_out, weights, ["y", "w", "y·w"], dark, alt=f"CLS times the weights of class {label}")
+    return vectors.product(cls_out, weights, ["y", "w", "y·w"], dark, alt=f"CLS times the weights of class {name}")
 
 
 class ClassRow(NamedTuple):
     """A class on its way from logit to probability; start and length are shares of the bar's place."""
 
-    number: int | str
+    name: str
     logit: str
     start: float
     length: float
@@ -76,7 +87,8 @@ class ClassRow(NamedTuple):
     best: bool
 
 
-def softmax_table(logits: np.ndarray, probabilities: np.ndarray, label: int, dark: bool) -> TemplatePicture:
+def softmax_table(logits: np.ndarray, probabilities: np.ndarray, label: int, names: Sequence[str], dark: bool
+                  ) -> TemplatePicture:
     """From logits to probabilities: every exp term, and their sum."""
     terms, limit, best = exponentials(logits), colours.limit_of(logits), int(probabilities.argmax())
     rows = []
@@ -85,7 +97,8 @@ def softmax_table(logits: np.ndarray, probabilities: np.ndarray, label: int, dar
         length = 0 if logit is None else logit / limit / 2
         share = float(probabilities[numbers].sum())
         rows.append(ClassRow(
-            of, "" if logit is None else plain(logit), round(0.5 + min(length, 0), 4), round(abs(length), 4),
+            names[of] if isinstance(of, int) else of, "" if logit is None else plain(logit),
+            round(0.5 + min(length, 0), 4), round(abs(length), 4),
             length < 0, Size.of(terms[numbers].sum()), round(share, 4), f"{share:.1%}", of == label, of == best,
         ))
     blue, red = poles(dark)
@@ -126,7 +139,7 @@ def softmax_line(logits: np.ndarray, probabilities: np.ndarray, label: int) -> s
             rf"\frac{{{latex_size(terms[label])}}}{{{latex_size(terms.sum())}}} = {shown}")
 
 
-def waterfall(shares: Contributions, winner: int, rival: int, dark: bool) -> PlotlyPicture:
+def waterfall(shares: Contributions, winner: str, rival: str, dark: bool) -> PlotlyPicture:
     """From 0 to the lead of one class over another: each bar starts where the last ended, and the last is all."""
     taken, (blue, red) = steps(shares), poles(dark)
     places = list(range(len(taken) + 1))

@@ -53,6 +53,7 @@ def whole(trace: ForwardTrace, model: VisionTransformer, token: int, names: tupl
     config = model.config
     classes = shown_classes(trace.probabilities)
     known = len(names) == config.classes
+    said = machine.lens(trace, model)
     facts = {
         "image": config.image_size, "patch": config.patch_size, "channels": config.channels, "grid": config.grid,
         "tokens": config.tokens, "width": config.width, "depth": config.depth, "heads": config.heads,
@@ -63,17 +64,18 @@ def whole(trace: ForwardTrace, model: VisionTransformer, token: int, names: tupl
         "scaled": config.variant != "no-scaling", "tanh": config.variant == "tanh-gelu",
         "prediction": trace.prediction, "classes": classes.tolist(),
         "names": [names[i] if known else str(i) for i in classes],
+        "soFar": [] if said is None else [names[i] if known else str(i) for i in said.argmax(-1)],
         "colours": {**colours.CSS, "ink": colours.INK, "warm": colours.WARM, "signed": colours.signed(dark=True)},
     }
     arrays = {
         **entrance(trace, model, token), **blocks(trace, model, token), **all_sums(trace, model, token),
-        **answer(trace, model, classes),
+        **answer(trace, model, classes, said),
     }
     return MachinePicture(
         facts, arrays,
         alt=f"The whole model: your {thing}, its {config.patches} patches, {config.tokens} tokens, "
             f"{counted(config.depth, 'block')} of {counted(config.heads, 'head')} and an MLP, and the answer "
-            f"{trace.prediction}",
+            f"{names[trace.prediction] if known else trace.prediction}",
     )
 
 
@@ -128,7 +130,8 @@ def all_sums(trace: ForwardTrace, model: VisionTransformer, token: int) -> dict[
     return arrays
 
 
-def answer(trace: ForwardTrace, model: VisionTransformer, classes: np.ndarray) -> dict[str, np.ndarray]:
+def answer(trace: ForwardTrace, model: VisionTransformer, classes: np.ndarray, growing: np.ndarray | None
+           ) -> dict[str, np.ndarray]:
     arrays = {
         "read": as_float(machine.read_at_the_end(trace, model.config)), "y": as_float(trace.cls_out),
         "gamma": as_float(model.norm.weight.detach().numpy()), "beta": as_float(model.norm.bias.detach().numpy()),
@@ -136,7 +139,6 @@ def answer(trace: ForwardTrace, model: VisionTransformer, classes: np.ndarray) -
         "probabilities": as_float(trace.probabilities[classes]),
         **packed_sums("logits", [machine.class_sums(trace, model, classes)]),
     }
-    growing = machine.lens(trace, model)
     if growing is not None:
         arrays |= {"lens": as_float(growing[:, classes]), "lensBest": growing.argmax(-1).astype(np.uint16),
                    "lensMost": as_float(growing.max(-1))}

@@ -10,6 +10,7 @@ from vit.charts.picture import PixelPicture
 from vit.config import ViTConfig
 
 PER_LINE = 25
+CHANNELS = "red", "green", "blue"
 WORDS_FIT = 8  # a patch with fewer pixels a side has room for their numbers
 
 
@@ -40,11 +41,16 @@ def most_inked(image: np.ndarray, patch_size: int) -> int:
     return int(cut(image, patch_size).reshape(-1, patch_size * patch_size * image[0, 0].size).sum(1).argmax())
 
 
-def grid(image: np.ndarray, config: ViTConfig, patch: int) -> PixelPicture:
-    """The whole digit, with lines where it is cut."""
+def most_varied(image: np.ndarray, patch_size: int) -> int:
+    """The patch with the most contrast."""
+    return int(cut(image, patch_size).reshape(-1, patch_size * patch_size, image[0, 0].size).std(1).mean(-1).argmax())
+
+
+def grid(image: np.ndarray, config: ViTConfig, patch: int, thing: str) -> PixelPicture:
+    """The whole picture, with lines where it is cut."""
     names = [f"patch {i + 1}: row {i // config.grid + 1}, column {i % config.grid + 1}" for i in range(config.patches)]
     return PixelPicture(
-        in_colour(image), config.grid, config.grid, alt=f"your digit, cut into {config.patches} patches", width=490,
+        in_colour(image), config.grid, config.grid, alt=f"your {thing}, cut into {config.patches} patches", width=490,
         chosen=[patch], labels=names, lines=True,
     )
 
@@ -55,7 +61,22 @@ def one_patch(image: np.ndarray, config: ViTConfig, patch: int) -> PixelPicture:
     grey = tile if tile.ndim == 2 else tile.mean(-1)
     return PixelPicture(
         in_colour(tile), P, P, alt="the chosen patch, enlarged", width=230, lines=True,
-        words=dict(enumerate(f"{value:.0f}" for value in grey.ravel())) if P < WORDS_FIT else {},
+        words=dict(enumerate(f"{value:.0f}" for value in grey.ravel())) if P < WORDS_FIT and tile.ndim == 2 else {},
+        labels=[] if tile.ndim == 2 else ["red {}, green {}, blue {}".format(*pixel) for pixel in tile.reshape(-1, 3)],
+    )
+
+
+def three_colours(image: np.ndarray, config: ViTConfig, patch: int) -> PixelPicture:
+    """The chosen patch three times: its red, its green and its blue, with their numbers where they have room."""
+    P, tile = config.patch_size, cut(image, config.patch_size)[patch]
+    alone = np.zeros((P, 3, P, 3), np.uint8)
+    for channel in range(3):
+        alone[:, channel, :, channel] = tile[..., channel]
+    values = tile.swapaxes(1, 2).reshape(P, 3 * P)  # rows of red, green and blue pixels beside each other
+    return PixelPicture(
+        alone.reshape(P, 3 * P, 3), P, 3 * P, alt="the patch's red, green and blue", width=640, lines=True,
+        words=dict(enumerate(map(str, values.ravel()))) if P < WORDS_FIT else {},
+        labels=[f"{CHANNELS[i // P % 3]} {value}" for i, value in enumerate(values.ravel())],
     )
 
 
@@ -68,14 +89,15 @@ def sentence(image: np.ndarray, config: ViTConfig, patch: int) -> PixelPicture:
     )
 
 
-def rearranged(image: np.ndarray, config: ViTConfig, order: Sequence[int], hidden: Collection[int]) -> PixelPicture:
+def rearranged(image: np.ndarray, config: ViTConfig, order: Sequence[int], hidden: Collection[int], thing: str
+               ) -> PixelPicture:
     """The image with its patches in this order, and grey where nobody can look."""
     tiles = cut(in_colour(image), config.patch_size)[list(order)]
     tiles[list(hidden)] = colours.GONE
     rows = tiles.reshape(config.grid, config.grid, *tiles.shape[1:]).swapaxes(1, 2)
     return PixelPicture(
         rows.reshape(*image.shape[:2], -1), config.grid, config.grid, width=490, lines=True,
-        alt="your digit; click patches to hide them",
+        alt=f"your {thing}; click patches to hide them",
         labels=[f"patch {patch + 1} · {'hidden: click to show' if place in hidden else 'seen: click to hide'}"
                 for place, patch in enumerate(order)],
     )

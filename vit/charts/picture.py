@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from vit.charts.colours import ColourScale, data_uri
+from vit.charts.colours import ColourScale, data_uri, photo_uri
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +52,12 @@ class PixelPicture(Picture):
     column_names: Sequence[str] = ()
     corner: str = ""  # what the names of rows and columns count
     lines: bool = False  # between the cells
+    photo: bool = False  # nobody counts its pixels
 
     @cached_property
     def source(self) -> str:
         """The pixels as a page shows them."""
-        return data_uri(self.pixels)
+        return photo_uri(self.pixels) if self.photo else data_uri(self.pixels)
 
 
 @dataclass(frozen=True, eq=False)

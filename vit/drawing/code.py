@@ -1,4 +1,4 @@
-"""A visitor's digit, however it came, as a short code that fits into a link.
+"""What a visitor shows to a model, however it came, as a short code that fits into a link.
 
 The code is the drawing: what a link restores is exactly what was shared, number for number.
 """
@@ -15,6 +15,18 @@ from PIL import Image
 
 from vit import data
 from vit.config import ViTConfig
+from vit.drawing.colour import (
+    MOST_BYTES,
+    SAMPLES,
+    BadDrawing,
+    Crop,
+    cut_out,
+    in_the_middle,
+    packed,
+    sample,
+    scaled,
+    unpacked,
+)
 from vit.drawing.ink import FIELD, Ink
 from vit.drawing.ink import from_strokes as ink_of_strokes
 from vit.drawing.strokes import SIDE, Points, simplified, visible
@@ -25,19 +37,16 @@ DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
 PixelStroke = tuple[tuple[int, int], ...]
 
 
-class BadDrawing(ValueError):
-    """Says in one sentence why a code is not a drawing."""
-
-
 @dataclass(frozen=True)
 class Drawing:
-    """`p…` pen strokes, `s…` a digit of MNIST's test set, `i…` a 28x28 picture."""
+    """`p…` pen strokes, `s…` a digit of MNIST's test set, `i…` a 28x28 picture; in colour `c…` a small picture, `f…` a
+    part of one of our photos."""
 
     code: str
 
     @property
     def kind(self) -> str:
-        return {"p": "strokes", "s": "sample", "i": "picture"}[self.code[0]]
+        return {"p": "strokes", "s": "sample", "i": "picture", "c": "photo", "f": "photo"}[self.code[0]]
 
     @property
     def strokes(self) -> tuple[PixelStroke, ...]:
@@ -56,12 +65,22 @@ class Drawing:
         """The true digit, where it is known."""
         return None if self.sample is None else int(data.load("mnist", "test")[1][self.sample])
 
+    @property
+    def part_of(self) -> tuple[str, Crop] | None:
+        """One of our photos by its name, and which part of it."""
+        return _read_part(self.code[1:]) if self.code[0] == "f" else None
+
     def ink(self) -> Ink | None:
         """How pen strokes became a picture; None for a picture that came whole, and for strokes without ink."""
         return ink_of_strokes(self.strokes, SIDE) if self.strokes else None
 
     def image(self) -> np.ndarray | None:
-        """The 28x28 that a model reads; None if there is nothing to see on it."""
+        """The 28x28 that a model reads; None if there is nothing to see on it. A photo: a square in colour."""
+        if self.part_of:
+            name, crop = self.part_of
+            return cut_out(sample(name), crop)
+        if self.kind == "photo":
+            return unpacked(self.code[1:])
         if self.kind == "strokes":
             found = self.ink()
             return found.image if found else None
@@ -84,6 +103,16 @@ def from_picture(image: np.ndarray) -> Drawing:
     return Drawing("i" + base64.urlsafe_b64encode(packed).decode().rstrip("="))
 
 
+def from_photo(picture: np.ndarray) -> Drawing:
+    """A square picture in colour. What a model gets is what comes out of the code, not what went in."""
+    return Drawing("c" + packed(picture))
+
+
+def from_sample_photo(name: str, crop: Crop | None = None) -> Drawing:
+    crop = crop or in_the_middle(sample(name))
+    return Drawing(f"f{name}.{crop.left}.{crop.top}.{crop.side}")
+
+
 def from_code(code: str) -> Drawing:
     """The drawing that a link carries, refused unless it is whole and of reasonable size."""
     if re.fullmatch(r"s\d{1,4}", code):
@@ -95,6 +124,12 @@ def from_code(code: str) -> Drawing:
     if code.startswith("i") and len(code) <= 2000:
         if not _unpack(code[1:]).any():
             raise BadDrawing("The picture in this link is blank.")
+        return Drawing(code)
+    if code.startswith("f") and len(code) <= 40:
+        _read_part(code[1:])
+        return Drawing(code)
+    if code.startswith("c") and len(code) <= 2 * MOST_BYTES:
+        unpacked(code[1:])
         return Drawing(code)
     raise BadDrawing("This link does not hold a drawing.")
 
@@ -118,6 +153,16 @@ def _read_strokes(text: str) -> tuple[PixelStroke, ...]:
     return tuple(strokes)
 
 
+def _read_part(text: str) -> tuple[str, Crop]:
+    found = re.fullmatch(r"([a-z]+)\.(\d{1,4})\.(\d{1,4})\.(\d{1,4})", text, re.ASCII)
+    if not found or found[1] not in SAMPLES:
+        raise BadDrawing("This link asks for a photo that is not here.")
+    crop = Crop(*map(int, found.groups()[1:]))
+    if crop.side < 1 or crop != crop.inside(sample(found[1])):
+        raise BadDrawing("This link asks for a part of a photo that lies outside it.")
+    return found[1], crop
+
+
 def _unpack(text: str) -> np.ndarray:
     try:
         packed = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
@@ -130,9 +175,9 @@ def _unpack(text: str) -> np.ndarray:
     return np.frombuffer(pixels, np.uint8).reshape(FIELD, FIELD)
 
 
-def for_model(image: np.ndarray, config: ViTConfig) -> np.ndarray:
-    """The 28x28 picture in the size and the number of channels that a model reads."""
-    if image.shape[0] != config.image_size:
-        resized = Image.fromarray(image).resize((config.image_size,) * 2, Image.Resampling.BILINEAR)
-        image = np.asarray(resized)
-    return image if config.channels == 1 else np.repeat(image[..., None], config.channels, axis=2)
+def for_model(image: np.ndarray, config: ViTConfig, interpolation: str = "bilinear") -> np.ndarray:
+    """A square picture in the size and the number of channels that a model reads."""
+    if image.ndim == 3 and config.channels == 1:
+        image = np.asarray(Image.fromarray(np.ascontiguousarray(image)).convert("L"))
+    image = scaled(image, config.image_size, interpolation)
+    return np.repeat(image[..., None], config.channels, axis=2) if image.ndim == 2 and config.channels > 1 else image

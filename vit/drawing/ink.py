@@ -14,7 +14,8 @@ from typing import BinaryIO
 import numpy as np
 from PIL import Image, ImageDraw
 
-from vit.drawing.photo import Box, UnreadablePicture, box_of, find_ink, shrunk
+from vit.drawing.files import UnreadablePicture
+from vit.drawing.photo import Box, box_of, find_ink, shrunk
 from vit.drawing.strokes import BRUSH_SHARE, SIDE, Points, visible
 
 __all__ = ["FIELD", "Ink", "Step", "UnreadablePicture", "draw_strokes", "from_canvas", "from_photo", "from_strokes"]

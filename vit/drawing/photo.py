@@ -4,37 +4,23 @@ Light differs over a photo, so each place is compared with the paper around it. 
 specks, lines that were printed, and whatever lay around the paper: these are told apart by size and place.
 """
 
-import io
 import math
-from pathlib import Path
-from threading import Lock
-from typing import BinaryIO
 
 import numpy as np
-from PIL import Image, ImageFilter, ImageOps
+from PIL import Image, ImageFilter
 
-FORMATS = ("AVIF", "BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
+from vit.drawing.files import File, in_8_bits, read
+
 SIDE = 800  # a larger picture is reduced to this, which leaves enough of a digit that fills a tenth of it
 FAINTEST = 38  # less contrast to the paper than this, of 255, is no ink
-MOST_PIXELS = 50_000_000  # of a JPEG, which can be decoded at a part of its size
-MOST_DECODED = 16_000_000  # of what must be decoded in full, at up to 16 bytes each
-LONGEST = 16_384  # side of a picture: each row costs memory, too
 COARSE = 128  # pieces of ink are told apart on a picture of this side
-
-TILE_WIDTH, TILE_LENGTH = 322, 323  # TIFF's tags
-TOO_LARGE = "This picture has too many pixels. Please choose a smaller one."
-_one_at_a_time = Lock()  # what one picture may take while it is decoded, many visitors may not take at once
 
 Box = tuple[int, int, int, int]  # left, top, right, bottom
 
 
-class UnreadablePicture(ValueError):
-    """A file that cannot be used; its text is a sentence for the person who chose it."""
-
-
-def find_ink(file: str | Path | bytes | BinaryIO) -> np.ndarray:
+def find_ink(file: File) -> np.ndarray:
     """255 where the digit's ink is, 0 elsewhere."""
-    smooth = _read_grey(file).filter(ImageFilter.GaussianBlur(1))
+    smooth = read(file, "L", SIDE, _grey).filter(ImageFilter.GaussianBlur(1))
     light = np.asarray(smooth, np.float32)
     paper = _paper(smooth)
     dark_on_light = (paper - light) / np.maximum(paper, 50)
@@ -61,40 +47,9 @@ def _enlarged(ink: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
     return ink[np.ix_(rows, columns)]
 
 
-def _read_grey(file: str | Path | bytes | BinaryIO) -> Image.Image:
-    try:
-        with (
-            _one_at_a_time,
-            Image.open(io.BytesIO(file) if isinstance(file, bytes) else file, formats=FORMATS) as picture,
-        ):
-            _refuse_more_than(MOST_PIXELS, picture)
-            picture.draft("L", (SIDE, SIDE))  # a large JPEG need not be decoded in full; then its size is smaller now
-            _refuse_more_than(MOST_DECODED, picture)
-            return _grey(ImageOps.exif_transpose(picture))
-    except UnreadablePicture:
-        raise
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
-        raise UnreadablePicture(TOO_LARGE) from None
-    except Exception as problem:  # on a broken file a decoder may raise anything
-        raise UnreadablePicture(
-            "This file cannot be read as a picture. It may be damaged; PNG and JPEG files work."
-        ) from problem
-
-
-def _refuse_more_than(most_pixels: int, picture: Image.Image) -> None:
-    """A small file may claim to be huge, and decoding it would fill the memory; so look before decoding."""
-    tags = getattr(picture, "tag_v2", {})  # of a TIFF; its tiles may be larger than the picture that is cut from them
-    tile = tags.get(TILE_WIDTH, 0), tags.get(TILE_LENGTH, 0)
-    for width, height in (picture.size, tile):
-        if width * height > most_pixels or max(width, height) > LONGEST:
-            raise UnreadablePicture(TOO_LARGE)
-
-
 def _grey(picture: Image.Image) -> Image.Image:
     """The picture in 256 greys, reduced to SIDE, with transparent parts made to look like paper."""
-    if picture.mode.startswith(("I", "F")):  # 16 or 32 bits for each pixel
-        values = np.nan_to_num(np.asarray(picture, np.float32), posinf=0, neginf=0)
-        picture = Image.fromarray(((values - values.min()) * (255 / max(float(np.ptp(values)), 1e-9))).astype(np.uint8))
+    picture = in_8_bits(picture)
     if picture.mode == "LAB":
         picture = picture.getchannel("L")
     if not picture.has_transparency_data:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from vit.environment import whole_number
+from vit.environment import ray_address, whole_number
 from vit.runs.owners import key_is_set
 
 MB = 1_000_000
@@ -19,7 +19,9 @@ class RunError(Exception):
 
 
 def fair_threads() -> int:
-    """Threads of one worker, so that twins share the cores."""
+    """Threads of one worker, so that twins share the cores; on Ray, each has one core of some node."""
+    if ray_address():
+        return 1
     return max(1, min(4, (os.cpu_count() or 1) // 2))
 
 
@@ -123,7 +125,8 @@ def _allowed_memory() -> float:
 
 
 def _share_of_memory() -> float:
-    return _memory() / max(1, max_workers() / 2)
+    """Of Ray's nodes nothing is known here: they are taken to be like this machine, with one pair each."""
+    return _memory() / (1 if ray_address() else max(1, max_workers() / 2))
 
 
 def _memory() -> float:

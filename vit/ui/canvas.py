@@ -52,7 +52,9 @@ def _backdrop() -> str:
 @lru_cache(64)
 def _paper(code: str, strength: float) -> str:
     image = drawings.Drawing(code).image() if code else None
-    ink_on_it = np.zeros((1, 1)) if image is None else image * strength
+    if image is None:
+        image = np.zeros((1, 1))
+    ink_on_it = (image.mean(-1) if image.ndim == 3 else image) * strength  # a link may show a photo to this model
     return colours.data_uri(colours.paint(ink_on_it, colours.INK, 0, 255))
 
 

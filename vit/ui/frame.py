@@ -25,6 +25,7 @@ PATH = {
     "draw": "Draw", "machine": "Machine", "patches": "Patches", "embedding": "Embedding", "attention": "Attention",
     "layers": "Layers", "logits": "Logits", "what_if": "What if", "train": "Train", "claims": "Claims",
 }
+CARD = 112  # pixels of the picture in the sidebar
 FEW_CLASSES = 20  # that can be listed in the sidebar
 TEACHERS_SERVER = "http://localhost:8501"  # in the links of TEACHING.md
 SELECTORS = {
@@ -108,8 +109,8 @@ def top_line(page: str) -> None:
 
 @st.dialog("Share")
 def share(page: str) -> None:
-    st.markdown("This link brings back this page, with your drawing and model, all that you have chosen and opened, "
-                "what you have taken away, and the run you look at.")
+    st.markdown("This link brings back this page, with your drawing or photo and model, all that you have chosen and "
+                "opened, what you have taken away, and the run you look at.")
     address = link(page)
     st.code(address, language=None, wrap_lines=True)
     hide = f"{'&' if '?' in address else '?'}hide={','.join(state.HIDEABLE)}"
@@ -143,6 +144,8 @@ def sidebar(page: str) -> None:
         if view is None:  # as little as possible: a first-time visitor's browser fetches scripts for each widget
             st.markdown("#### Your digit\nappears here as soon as you draw it, read by the model "
                         f"**{models.name_of(state.model())}**.")
+            if state.shown_to(colours=True):
+                choose_model()  # the way back to the photo
             return
         answer_card(view)
         choose_model()
@@ -151,30 +154,34 @@ def sidebar(page: str) -> None:
         for name in SELECTORS.get(page, ()):
             selector(name, getattr(view, name), view.config)
         if page in ("patches", "embedding") and view.token == 0:
-            st.caption(f"CLS has no pixels: you see patch {view.patch + 1}, the one with the most ink.")
+            st.caption(f"CLS has no pixels: you see patch {view.patch + 1}, the one with the most "
+                       f"{'contrast' if view.is_photo else 'ink'}.")
 
 
 def answers_in_words(view: View) -> str:
     names, answer = view.class_names, view.prediction
     if len(names) > FEW_CLASSES:
-        return f"It knows {len(names):,} classes; its answer, number {answer}, is {names[answer]}."
-    listed = ", ".join(f"{number} {name}" for number, name in enumerate(names))
+        full = view.details.classes[answer] if len(view.details.classes) == len(names) else names[answer]
+        return f"It knows {len(names):,} classes; its answer, number {answer}, is {full}."
+    listed = ", ".join(names)
     learned = f"has learned {view.dataset.title}" if view.dataset else f"comes from {view.details.origin}"
     return f"It {learned}, so its answers are: {listed}."
 
 
 def answer_card(view: View) -> None:
     """The drawing and its answer; where parts are taken away, also what the model says then."""
+    every = -(-view.config.image_size // CARD)
     changed = view.changed_by(*what_if.probes(view.config)).probabilities if what_if.as_code() else None
     show(TemplatePicture("answer_card", {
-        "picture": colours.data_uri(view.image), "before": told(view, view.reading.probabilities),
+        "picture": colours.data_uri(view.image[::every, ::every]), "before": told(view, view.reading.probabilities),
         "after": None if changed is None else told(view, changed),
-    }, alt=f"your digit, {view.config.image_size} by {view.config.image_size} pixels"))
+    }, alt=f"your {view.thing}, {view.config.image_size} by {view.config.image_size} pixels"))
 
 
 def told(view: View, probabilities: np.ndarray) -> dict[str, object]:
     best = float(probabilities.max())
-    return {"answer": int(probabilities.argmax()), "confidence": f"{best:.1%}", "sure": view.would_be_sure(best)}
+    return {"answer": view.class_names[int(probabilities.argmax())], "confidence": f"{best:.1%}",
+            "sure": view.would_be_sure(best)}
 
 
 def choose_model() -> None:

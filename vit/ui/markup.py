@@ -38,7 +38,14 @@ def around_pages() -> str:
     terms = [{"name": term.name, "also": term.also, "meaning": term.meaning, "symbol": term.symbol}
              for term in glossary.TERMS if term.marked]
     return render("page", style=text("page.css") + text("frame.css"), script=text("page.js"), colours=colours.CSS,
-                  terms=terms, groups=glossary.GROUPS)
+                  terms=terms, groups=glossary.GROUPS, scripts_of_claims=" ".join(scripts_of_claims()))
+
+
+def scripts_of_claims() -> list[str]:
+    """The files, by names that change with each version, in which Streamlit sends what only claims need at once."""
+    scripts = Path(st.__file__).parent / "static" / "static" / "js"
+    kinds = ("PlotlyChart", "StreamlitSyntaxHighlighter")
+    return [file.name for kind in kinds for file in scripts.glob(f"{kind}.*.js")]
 
 
 @cache
@@ -62,3 +69,11 @@ def script(file: str) -> str:
     gather(file)
     *others, last = (IMPORT.sub("", text(name)) for name in needed)
     return "".join(re.sub(r"^export ", "", other, flags=re.MULTILINE) for other in others) + last
+
+
+def as_text(words: str) -> str:
+    """Words from outside, such as a link's, for a place that reads Markdown: shown as they are, and nothing of them is
+    a link, a picture or a formula."""
+    escaped = re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", words)
+    # Addresses become links even so; a word joiner, which nobody sees, breaks them up.
+    return re.sub(r"(?i)(https?\\:|www|@)", "\\1\u2060", escaped)

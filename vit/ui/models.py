@@ -2,6 +2,7 @@
 memory as far as it fits. Models may come from anybody's runs, so their size is looked at first."""
 
 import gc
+import json
 import re
 import threading
 from collections.abc import Hashable
@@ -24,6 +25,7 @@ from vit.reader import CannotRead, Reader
 from vit.shipped import SHIPPED
 
 if TYPE_CHECKING:
+    from vit.config import ViTConfig
     from vit.model import Probe, VisionTransformer
     from vit.trace import ForwardTrace
 
@@ -94,6 +96,17 @@ def choices() -> list[str]:
     from vit.checkpoints import own_models
 
     return [*NAMES, *(OWN + name for name in own_models())]
+
+
+@cache
+def shipped_for_photos() -> str:
+    """The first model that ships and reads colours, if there is one. A file's header tells, without torch."""
+    for name in NAMES.keys() & SHIPPED.keys():
+        with SHIPPED[name].open("rb") as file:
+            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        if json.loads(header["__metadata__"]["config"])["channels"] > 1:
+            return name
+    return ""
 
 
 def twins_of(model_id: str) -> list[str]:
@@ -186,11 +199,11 @@ def trace(model_id: str, drawing: Drawing, *interventions: "Probe") -> "ForwardT
     def make() -> "ForwardTrace":
         from vit.trace import trace_image
 
-        model = load(model_id).model
-        image = image_of(drawing)
+        loaded = load(model_id)
+        image = seen(drawing, loaded)
         if image is None:
             raise ValueError("There is nothing to see on this drawing.")
-        return _thread.submit(trace_image, model, for_model(image, model.config), *interventions).result()
+        return _thread.submit(trace_image, loaded.model, image, *interventions).result()
 
     return _traces.get((identity(model_id), drawing, repr(interventions)), make)
 
@@ -237,9 +250,39 @@ def without_each_head(model_id: str, drawing: Drawing) -> np.ndarray:
     return _measured.get((identity(model_id), drawing, "heads"), make)
 
 
+def conv2d_difference(model_id: str, drawing: Drawing) -> float:
+    """Between the embedding as it is and as a convolution."""
+    def make() -> np.ndarray:
+        from vit import explain
+
+        return np.array(explain.conv2d_difference(load(model_id).model, trace(model_id, drawing).image))
+
+    return float(_measured.get((identity(model_id), drawing, "conv2d"), make))
+
+
 def calibration(model_id: str) -> Calibration | None:
     """How often it is right when it is how sure, where that was recorded beside its weights."""
     return None if model_id == "untrained" else beside(path_of(model_id))
+
+
+def seen(drawing: Drawing, loaded: Loaded) -> np.ndarray | None:
+    """What a model gets of a drawing, or of a photo; None if there is nothing to see on it."""
+    config = loaded.model.config
+    if drawing.kind == "photo":
+        return _seen_photo(drawing, config, interpolation(loaded.details))
+    image = image_of(drawing)
+    return None if image is None else for_model(image, config)
+
+
+def interpolation(details: Details) -> str:
+    """How a photo is scaled for a model: as its makers do."""
+    return details.preparation.interpolation if details.preparation else "bicubic"
+
+
+@lru_cache(50)
+def _seen_photo(drawing: Drawing, config: "ViTConfig", interpolation: str) -> np.ndarray | None:
+    image = drawing.image()
+    return None if image is None else for_model(image, config, interpolation)
 
 
 def image_of(drawing: Drawing) -> np.ndarray | None:

@@ -1,6 +1,5 @@
 """The pieces that pages are laid out with."""
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -9,6 +8,7 @@ import streamlit as st
 
 from vit.charts.provenance import unfolded
 from vit.ui import state
+from vit.ui.markup import as_text as as_text
 from vit.ui.show import show
 
 if TYPE_CHECKING:
@@ -31,14 +31,6 @@ def provenance(name: str, sentence: str, product: "DotProduct", left: str, right
     Terms are counted from 1, and from 0 where they are tokens, of which CLS is number 0.
     """
     show(unfolded(name, sentence, product, left, right, count_from))
-
-
-def as_text(words: str) -> str:
-    """Words from outside, such as a link's, for a place that reads Markdown: shown as they are, and nothing of them is
-    a link, a picture or a formula."""
-    escaped = re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", words)
-    # Addresses become links even so; a word joiner, which nobody sees, breaks them up.
-    return re.sub(r"(?i)(https?\\:|www|@)", "\\1\u2060", escaped)
 
 
 def try_this(prompt: str) -> None:

@@ -54,7 +54,7 @@ def _pixels(picture: PixelPicture, key: str, on_choose: Choose | None) -> None:
 def as_data(picture: PixelPicture, clickable: bool) -> dict:
     """What picture.js draws."""
     return {
-        "source": picture.source, "aspect": picture.pixels.shape[1] / picture.pixels.shape[0],
+        "source": picture.source, "smooth": picture.photo, "aspect": picture.pixels.shape[1] / picture.pixels.shape[0],
         "rows": picture.rows, "columns": picture.columns, "width": picture.width, "alt": picture.alt,
         "chosen": list(map(int, picture.chosen)), "dashed": list(map(int, picture.dashed)), "span": picture.span,
         "lines": picture.lines,

@@ -10,7 +10,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from vit import drawing as drawings
 from vit.drawing import Drawing
-from vit.ui import beside, models, what_if
+from vit.ui import beside, models, photos, what_if
 
 if TYPE_CHECKING:
     from vit.config import ViTConfig
@@ -69,6 +69,19 @@ def draw(chosen: Drawing | None) -> None:
     st.session_state.drawing = chosen
 
 
+def reads_colours() -> bool:
+    """Whether the model is one for photos, and not for what is drawn in white ink."""
+    return bool(st.session_state.reads_colours)
+
+
+def shown_to(colours: bool) -> Drawing | None:
+    """The visitor's photo, or drawing: what models of the other kind are shown is put aside meanwhile."""
+    if colours == reads_colours():
+        return drawing()
+    kept: Drawing | None = st.session_state.set_aside.get(colours)
+    return kept
+
+
 # The open panel of each page
 
 
@@ -100,7 +113,7 @@ def restore(page: str) -> None:
     browser's Back and Forward lead: a choice that the visitor made before."""
     asked = st.query_params.to_dict()
     if not st.session_state.get("restored"):
-        st.session_state.update(notices=[], panels={}, addresses={})
+        st.session_state.update(notices=[], panels={}, addresses={}, set_aside={}, reads_colours=None, drawing=None)
         _adopt(asked, page)
         st.session_state.restored = True  # last: a run that is cut off before this begins anew
     elif came_by_history() and _address(page, asked) in st.session_state.addresses:
@@ -126,6 +139,7 @@ def _adopt(asked: dict[str, str], page: str) -> None:
     kept.hidden = frozenset(hidden & set(HIDEABLE))
     if hidden - set(HIDEABLE):
         notice(f"The link hides something that cannot be hidden. What can be: {', '.join(HIDEABLE)}.")
+    _put_aside()
     choose(drawing=None, model=asked.get("model", models.DEFAULT), layer=0, head=0, token=0,
            beside=asked.get("with", ""))
     try:
@@ -177,22 +191,43 @@ def notice(sentence: str) -> None:
 
 
 def settle() -> None:
-    """Make the choices fit what is there: a model may have gone, another may have fewer layers, heads or patches."""
-    if st.session_state.drawing is None:
-        return
+    """Make the choices fit what is there: a model may have gone, another may have fewer layers, heads or patches, or
+    read photos and not drawings."""
+    if st.session_state.drawing is None and model() == models.DEFAULT and not reads_colours():
+        return  # it reads digits; a first page need not wait for torch
     try:
-        config = models.load(model()).model.config
+        loaded = models.load(model())
     except (ValueError, FileNotFoundError) as error:
         if model() == models.DEFAULT:
             raise
         notice(f"{error} You see the explorer's own model instead.")
         choose(model=models.DEFAULT)
-        config = models.load(models.DEFAULT).model.config
+        loaded = models.load(models.DEFAULT)
+    config = loaded.model.config
+    _show_what_it_reads(loaded)
     if st.session_state.asked:
         _tell_what_is_beyond(config)
     for name, size in {"layer": config.depth, "head": config.heads, "token": config.tokens}.items():
         if st.session_state[f"chosen_{name}"] >= size:
             choose(**{name: size - 1})
+
+
+def _show_what_it_reads(loaded: models.Loaded) -> None:
+    """Each kind of model has a picture of its own, which waits while the visitor looks into the other."""
+    kept, colours = st.session_state, loaded.model.config.channels > 1
+    if kept.reads_colours not in (None, colours):
+        _put_aside()
+        draw(kept.set_aside.get(colours))
+    kept.reads_colours = colours
+    if colours:
+        draw(photos.for_size(kept.drawing, loaded) if kept.drawing else photos.first(loaded))
+
+
+def _put_aside() -> None:
+    kept = st.session_state
+    if kept.reads_colours is not None:
+        kept.set_aside[kept.reads_colours] = kept.drawing
+    kept.reads_colours = None
 
 
 def _tell_what_is_beyond(config: "ViTConfig") -> None:

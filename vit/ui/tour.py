@@ -10,7 +10,8 @@ from vit.ui import markup, state
 from vit.ui.view import View
 
 FIRST_DIGIT = 0  # of MNIST's test set: what the tour starts with, where nobody has drawn yet
-OWN = {"strokes": "your drawing", "sample": "the digit you picked", "picture": "the digit on your photo"}
+OWN = {"strokes": "your drawing", "sample": "the digit you picked", "picture": "the digit on your photo",
+       "photo": "your photo"}
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,7 @@ class Stop:
 def whole_machine(view: View) -> str:
     config = view.config
     return (f"This is the whole machine, with {OWN[view.drawing.kind]} in it: pixels, {config.patches} patches, "
-            f"{config.tokens} tokens, {config.depth} blocks, and an answer: **{view.prediction}**. Press "
+            f"{config.tokens} tokens, {config.depth} blocks, and an answer: **{view.answer}**. Press "
             "**Play** and watch it flow. Then we take it apart.")
 
 
@@ -38,6 +39,8 @@ def what_goes_in(view: View) -> str:
                   "model gets. **Draw one of your own**, and see what becomes of your ink.",
         "picture": f"On your photo the ink was found, cropped and put in the middle: **{size}** are all that the model "
                    "gets. **Draw another digit** on the canvas, small and in a corner: where does it end up?",
+        "photo": f"The model never sees your whole photo. A square is cut out and scaled: **{size}** of three colours "
+                 "are all that it gets. **Click the photo**, or make the square smaller: what is left to be seen?",
     }
     return came[view.drawing.kind]
 
@@ -46,7 +49,7 @@ def cut(view: View) -> str:
     config = view.config
     return (f"A Transformer reads words. So the picture is cut into **{config.patches} patches** of "
             f"{config.patch_size} x {config.patch_size} pixels, and each is one word. **Click a patch**, best one "
-            "with ink in it.")
+            f"{'where something is to be seen' if view.is_photo else 'with ink in it'}.")
 
 
 def embedded(view: View) -> str:
@@ -59,17 +62,18 @@ def embedded(view: View) -> str:
 def all_heads(view: View) -> str:
     config = view.config
     return (f"Now the tokens look at each other, {config.heads} times side by side in each of {config.depth} blocks. "
-            "Each small map is where one head looks. **Click a map** that lights up on the ink.")
+            "Each small map is where one head looks. **Click a map** that lights up "
+            f"{'in a few places only' if view.is_photo else 'on the ink'}.")
 
 
 def one_head(view: View) -> str:
     share = view.trace.blocks[view.layer].pattern[view.head, view.token, 1:].max()
-    return (f"The head that you chose, over your digit. Its favourite patch gets **{share:.0%}** of the attention. "
-            "**Click a patch**, and read below why it gets so much, or so little.")
+    return (f"The head that you chose, over your {view.thing}. Its favourite patch gets **{share:.0%}** of the "
+            "attention. **Click a patch**, and read below why it gets so much, or so little.")
 
 
 def one_pair(view: View) -> str:
-    return ("Here is all the maths of attention, with numbers of this drawing: query times key, divided by √d_k, "
+    return (f"Here is all the maths of attention, with numbers of this {view.own}: query times key, divided by √d_k, "
             "softmax, and the values that are collected. Point at a word with dots under it: it tells what it means.")
 
 
@@ -80,11 +84,11 @@ def stream(view: View) -> str:
 
 def answer(view: View) -> str:
     return (f"What would the model say after each block? Read the rows from the top: at which block does it make up "
-            f"its mind that this is a **{view.prediction}**, with {view.confidence:.0%} in the end?")
+            f"its mind that this is {view.told(view.prediction)}, with {view.confidence:.0%} in the end?")
 
 
 def taken_away(view: View) -> str:
-    return (f"Looking is not using. **Hide patches** until the {view.prediction} is no longer read: which ones "
+    return (f"Looking is not using. **Hide patches** until the {view.answer} is no longer read: which ones "
             "does the answer stand on? The sidebar shows the changed answer on every page.")
 
 

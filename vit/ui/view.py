@@ -1,7 +1,8 @@
 """All that a page is a function of: the visitor's drawing in the visitor's model, and what is chosen there."""
 
+from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,8 +11,8 @@ import streamlit as st
 from vit.charts import patches
 from vit.datasets import DATASETS, Dataset, Normalisation
 from vit.details import Details
-from vit.drawing import Drawing, for_model
-from vit.ui import beside, models, state
+from vit.drawing import Drawing
+from vit.ui import beside, markup, models, state
 
 if TYPE_CHECKING:
     from vit.config import ViTConfig
@@ -37,9 +38,17 @@ class Reading:
     @property
     def class_names(self) -> tuple[str, ...]:
         """By number, as many as the model has."""
-        names = self.dataset.classes if self.dataset else self.details.classes
+        names = self.dataset.classes if self.dataset else in_short(self.details.classes)
         count = self.config.classes
         return names if len(names) == count else tuple(map(str, range(count)))
+
+    def word(self, label: int) -> str:
+        """A class as sentences call it."""
+        return markup.as_text(self.class_names[label])
+
+    def told(self, label: int, mark: str = "**") -> str:
+        """The same as an answer: a **7**, or **cat**."""
+        return f"{'a ' if self.reads_digits else ''}{mark}{self.word(label)}{mark}"
 
     @property
     def reads_digits(self) -> bool:
@@ -61,6 +70,14 @@ class Reading:
         return confidence >= self.details.unsure_below
 
 
+@lru_cache(20)
+def in_short(names: tuple[str, ...]) -> tuple[str, ...]:
+    """ImageNet's names list synonyms: the first of them, where it says enough to tell two classes apart."""
+    short = [name.split(",")[0] for name in names]
+    twice = {name for name, count in Counter(short).items() if count > 1}
+    return tuple(name if first in twice else first for first, name in zip(short, names, strict=True))
+
+
 @dataclass(frozen=True)
 class View:
     drawing: Drawing
@@ -79,8 +96,15 @@ class View:
 
     @property
     def patch(self) -> int:
-        """The chosen patch; where CLS is chosen, the patch with the most ink."""
-        return self.token - 1 if self.token else patches.most_inked(self.image, self.config.patch_size)
+        """The chosen patch; where CLS is chosen, the patch with the most ink, of a photo with the most contrast."""
+        if self.token:
+            return self.token - 1
+        find = patches.most_varied if self.is_photo else patches.most_inked
+        return find(self.image, self.config.patch_size)
+
+    @property
+    def is_photo(self) -> bool:
+        return self.drawing.kind == "photo"
 
     @property
     def normalisation(self) -> Normalisation:
@@ -108,10 +132,26 @@ class View:
     def class_names(self) -> tuple[str, ...]:
         return self.reading.class_names
 
+    def word(self, label: int) -> str:
+        return self.reading.word(label)
+
+    def told(self, label: int, mark: str = "**") -> str:
+        return self.reading.told(label, mark)
+
+    @property
+    def answer(self) -> str:
+        """What the model says, as sentences call it."""
+        return self.word(self.prediction)
+
     @property
     def thing(self) -> str:
         """What a picture for this model is called."""
         return self.dataset.thing if self.dataset else "picture"
+
+    @property
+    def own(self) -> str:
+        """What the visitor shows to the model."""
+        return "picture" if self.is_photo else "drawing"
 
     @property
     def reads_digits(self) -> bool:
@@ -157,13 +197,14 @@ def compared(view: View) -> View | None:
 
 def of(drawing: Drawing, model_id: str, choice: state.Choice) -> View | None:
     """What this model makes of this drawing, with what the visitor has chosen as far as the model has it."""
-    image = models.image_of(drawing)
+    loaded = models.load(model_id)
+    image = models.seen(drawing, loaded)
     if image is None:
         return None
-    model, details = models.load(model_id)
+    model, details = loaded
     config = model.config
     return View(
-        drawing, for_model(image, config), model, model_id, details,
+        drawing, image, model, model_id, details,
         min(choice.layer, config.depth - 1), min(choice.head, config.heads - 1), min(choice.token, config.tokens - 1),
         dark=is_dark(),
     )

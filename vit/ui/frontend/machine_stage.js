@@ -7,6 +7,8 @@ const KEYS = { patches: ANOTHER, embedded: ANOTHER, positions: ANOTHER, tokens: 
 const GAP = 8,
   TILE_GAP = 2;
 
+const areWords = (names) => names.some((name) => name.length > 2);
+
 // How large everything may be: left to right, or on a narrow screen top to bottom.
 export function measure(m, width) {
   const tall = width < 640;
@@ -20,7 +22,7 @@ export function measure(m, width) {
     };
   const digit = clamp(width * 0.11, 92, 132),
     strip = 66,
-    end = 50 + 92 + 92;
+    end = 50 + 92 + (areWords(m.names) ? 150 : 92);
   const rest = width - digit - 2 * strip - end - 8 * GAP;
   const house = clamp((rest - (m.depth - 1) * 6) / m.depth, 24, 150);
   const tiles = fit(m.heads, house - 8, 194, 96),
@@ -173,9 +175,8 @@ function end(m, paint) {
         make("span", { class: i === best ? "bar best" : "bar", "data-part": part, "data-cell": i }, ...row(i)),
       ),
     );
-  const label = (i) => (m.names[i].length > 2 ? String(m.classes[i]) : m.names[i]);
   const logitRow = (i) => [
-    make("em", {}, label(i)),
+    make("em", { title: m.names[i] }, m.names[i]),
     make(
       "span",
       { class: "signed" },
@@ -195,7 +196,7 @@ function end(m, paint) {
     make("span", { class: "column last" }, name("LN"), button(m, "norm", "bare middle", strip, name("y"))),
     make(
       "span",
-      { class: "answers" },
+      { class: areWords(m.names) ? "answers named" : "answers" },
       button(m, "logits", "table", name("logits"), bars("logits", logitRow)),
       button(m, "probabilities", "table", name("answer"), bars("probabilities", shareRow)),
       make(

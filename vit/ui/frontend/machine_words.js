@@ -58,9 +58,7 @@ export function equations(m, layer) {
 
 export function answerAfter(m, depth) {
   if (!m.has("lens")) return null;
-  const best = m.get("lensBest")[depth],
-    shown = m.classes.indexOf(best);
-  return { name: shown < 0 ? String(best) : m.names[shown], best, share: m.get("lensMost")[depth] };
+  return { name: m.soFar[depth], best: m.get("lensBest")[depth], share: m.get("lensMost")[depth] };
 }
 
 const would = (m, depth) => {
@@ -99,7 +97,7 @@ const PARTS = {
     for (let i = 0; i < pixels; i++) inked += image.subarray(i * C, i * C + C).some((x) => x > 0);
     return {
       title: `Your ${m.thing}`,
-      what: "What the model sees of your drawing.",
+      what: `What the model sees of your ${m.channels === 1 ? "drawing" : "picture"}.`,
       equation: "x of H x W x C",
       shape: `${m.image} x ${m.image} x ${C}, whole numbers from 0 to 255`,
       value:

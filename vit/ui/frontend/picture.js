@@ -35,7 +35,10 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
       ...columnNames.map((text, c) => text && name(text, percent((c + 0.5) / columns), "-0.2rem", "column"))
         .filter(Boolean));
   });
-  draw("image", [data.source, data.alt], () => Object.assign(part("img"), { src: data.source, alt: data.alt }));
+  draw("image", [data.source, data.alt, data.smooth], () => {
+    Object.assign(part("img"), { src: data.source, alt: data.alt });
+    part("img").style.imageRendering = data.smooth ? "auto" : "";
+  });
   draw("lines", [rows, columns, data.lines], () => {
     const line = (x1, y1, x2, y2) => `<line x1="${x1}" y1="${y1}" x2="${x2}" y2="${y2}"/>`;
     let lines = "";

@@ -85,9 +85,9 @@ def every_head(view: View, shared: bool, side: str = "") -> None:
 
 def over_digit(view: View, side: str = "") -> None:
     row, token, key = row_of(view), view.token, chosen_key(view)
-    st.markdown(f"**{token_word(token)} looks at your digit** · layer {view.layer + 1}, head {view.head + 1}")
+    st.markdown(f"**{token_word(token)} looks at your {view.thing}** · layer {view.layer + 1}, head {view.head + 1}")
     show(attention.over_digit(
-        view.trace.image, row, alt="attention over the digit", width=430,
+        view.trace.image, row, alt=f"attention over the {view.thing}", width=430,
         caption=f"of the attention · {row[0]:.1%} goes to CLS", chosen=[token - 1] if token else [],
         dashed=[key - 1] if key and key != token else [],
     ), f"over_digit{side}", lambda cell: choose_key(cell + 1))
@@ -168,15 +168,15 @@ def heads_that_matter(view: View) -> None:
     """All single switch-offs, measured on this drawing."""
     heads.that_matter(view, "heads_that_matter", lambda cell: choose_head(view, cell),
                       [view.layer * view.config.heads + view.head])
-    st.caption("Measured on your drawing alone: each head gives 0 in turn, and the model answers again. Click one to "
-               "look into it; on the page What if you can switch off several.")
+    st.caption(f"Measured on your {view.own} alone: each head gives 0 in turn, and the model answers again. Click one "
+               "to look into it; on the page What if you can switch off several.")
 
 
 def whole_pattern(view: View) -> None:
     T, looks = view.config.tokens, view.trace.blocks[view.layer].pattern[view.head]
     st.markdown(f"All {T} x {T} weights of this head: **a row is who looks, a column at whom**. Each row sums to 1 "
                 f"(here between {looks.sum(-1).min():.6f} and {looks.sum(-1).max():.6f}). Click a cell to choose "
-                f"the pair.")
+                f"the pair{': “One pair” tells its number' if looks.size > attention.MOST_CELLS else ''}.")
 
     def choose_pair(cell: int) -> None:
         state.choose(token=cell // T)
@@ -199,14 +199,15 @@ def what_counts(view: View) -> None:
     """Looking is not using: attention, what it adds up to over the blocks, and what hiding a patch really costs."""
     trace, config = view.trace, view.config
     lost = models.occlusion(view.model_id, view.drawing)
+    other = "another digit" if view.reads_digits else "another answer"
     worst = int(lost.argmax())
     helps = int(lost.argmin())
     st.markdown("Which patches does the answer stand on? Two guesses from attention, and a measurement on your "
-                f"drawing: each of the {config.patches} patches hidden in turn, so that nobody can look at it. Without "
-                f"**patch {worst + 1}** the {trace.prediction} goes from {view.confidence:.1%} to "
+                f"{view.own}: each of the {config.patches} patches hidden in turn, so that nobody can look at it. "
+                f"Without **patch {worst + 1}** the {view.answer} goes from {view.confidence:.1%} to "
                 f"{view.confidence - lost[worst]:.1%}."
                 + (f" Hiding can help, too: without **patch {helps + 1}** (blue) it goes up to "
-                   f"{view.confidence - lost[helps]:.1%}, so what is there speaks for another digit."
+                   f"{view.confidence - lost[helps]:.1%}, so what is there speaks for {other}."
                    if lost[helps] < -HELPS else ""))
     guesses = {"CLS looks": (trace.blocks[-1].pattern[:, 0].mean(0), "last layer, mean of its heads"),
                "Attention rollout": (explain.rollout(trace), "through all layers")}
@@ -217,9 +218,9 @@ def what_counts(view: View) -> None:
             agrees = f"order agrees by {explain.same_order(row[1:], lost):.2f}"
             show(attention.over_digit(trace.image, row, alt=title, caption=agrees), f"counts_{title[:3]}")
     with last:
-        st.markdown(f"**Measured** · what the {trace.prediction} loses without it")
+        st.markdown(f"**Measured** · what the {view.answer} loses without it")
         show(attention.losses(trace.image, lost), "counts_lost")
-    st.caption("All three are about this one drawing, in this model. Order agrees: rank correlation with the "
+    st.caption(f"All three are about this one {view.own}, in this model. Order agrees: rank correlation with the "
                "measurement. 1 is the same order of patches, 0 is none.")
 
 
@@ -267,5 +268,6 @@ def causal_mask(view: View) -> None:
 
 
 def try_this(view: View) -> None:
-    parts.try_this("choose a patch on a stroke as the token, and step through the layers. Does it look nearby or far? "
+    where = "in the middle of a thing" if view.is_photo else "on a stroke"
+    parts.try_this(f"choose a patch {where} as the token, and step through the layers. Does it look nearby or far? "
                    "“All heads” measures it for every head.")

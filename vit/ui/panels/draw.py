@@ -12,6 +12,7 @@ from vit.charts import draw
 from vit.charts.picture import PixelPicture
 from vit.datasets import DATASETS
 from vit.drawing import ink
+from vit.numbers import latex_word
 from vit.ui import canvas, live, models, parts, state
 from vit.ui.show import show
 from vit.ui.view import Reading, View
@@ -27,7 +28,7 @@ def sentence(view: View | None) -> str:
     pixels = f"{config.image_size} x {config.image_size}"
     inked = int((view.image.reshape(config.image_size, config.image_size, -1) > 0).any(-1).sum())
     return (f"Of your drawing the model gets {pixels} pixels, {inked} of them with ink. "
-            f"It reads a **{view.prediction}**.")
+            f"It reads {view.told(view.prediction)}.")
 
 
 def drawing_to_answer(view: View | None) -> None:
@@ -112,6 +113,9 @@ def samples(view: View | None) -> None:
                 f"It gets the last {len(wrong)} wrong.")
     show(sample_sheet(indices.index(chosen) if chosen in indices else None), "samples",
          lambda cell: state.draw(drawing.from_sample(indices[min(cell, len(indices) - 1)])))
+    if in_colour := models.shipped_for_photos():
+        st.button("Or show a photo to a model that reads colours", icon=":material/image:", on_click=state.choose,
+                  kwargs={"model": in_colour})
 
 
 @cache
@@ -133,7 +137,7 @@ def equation(view: View | None) -> None:
     """All that the model is, from outside: a picture in, the most probable class out."""
     if view is None:
         return
-    config, best = view.config, view.prediction
+    config, best = view.config, latex_word(view.class_names[view.prediction])
     shape = config.image_size, config.image_size, config.channels
     parts.equation(
         r"\mathbf{x} \in \mathbb{R}^{H \times W \times C} \;\longmapsto\; \hat{y} = \argmax_j\, p_j",

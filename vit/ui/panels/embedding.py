@@ -8,7 +8,7 @@ from vit.charts import embedding
 from vit.charts.patches import token_name, token_word
 from vit.interventions import PositionsOff
 from vit.numbers import bracketed, fixed, number, plain, rounded
-from vit.ui import parts, state
+from vit.ui import models, parts, state
 from vit.ui.show import show
 from vit.ui.view import View
 
@@ -77,7 +77,7 @@ def as_convolution(view: View) -> None:
     """Why a Conv2d is the same: its kernel stands on one patch, then on the next."""
     config, output, patch = view.config, one_output(view).chosen, view.patch
     P, after = config.patch_size, (patch + 1) % config.patches
-    difference = explain.conv2d_difference(view.model, view.trace.image)
+    difference = models.conv2d_difference(view.model_id, view.drawing)
     st.markdown(f"Code often writes this as a **Conv2d** with a kernel of {P} x {P} pixels and stride {P}. Filter "
                 f"{output + 1} is such a kernel: it stands on one patch, multiplies pixel by pixel and sums, then "
                 f"moves on by {P} pixels. It never stands on two patches at once, and no pixel is left out. So each "
@@ -96,8 +96,9 @@ def as_convolution(view: View) -> None:
 
 def filters(view: View) -> None:
     P, output = view.config.patch_size, one_output(view)
-    st.markdown(f"The **{output.count} filters** of this model: the columns of E, each as a {P} x {P} picture. Click "
-                "one: it stands above, large.")
+    colour = "" if view.config.channels == 1 else " in colour, grey where it does not care"
+    st.markdown(f"The **{output.count} filters** of this model: the columns of E, each as a {P} x {P} picture{colour}. "
+                "Click one: it stands above, large.")
     show(embedding.all_filters(matrix_E(view), view.config.channels, output.chosen, view.dark), "filters",
          output.choose)
 
@@ -150,12 +151,12 @@ def quiz(view: View) -> None:
         return "yes" if same else "no", (
             "It gets the same patches as a heap, in no order. "
             + (f"{view.confidence:.1%} become {confidence:.1%}." if same else
-               f"It reads a {lost.prediction} with {confidence:.1%}, and gives {answer} "
+               f"It reads {view.told(lost.prediction, '')} with {confidence:.1%}, and gives {view.word(answer)} "
                f"{lost.probabilities[answer]:.1%} instead of {view.confidence:.1%}.")
         )
 
-    parts.quiz("positions", "Take all positions away, so that no patch knows where it was. Does the model still read a "
-               f"{view.trace.prediction}?", ["yes", "no"], without_positions)
+    parts.quiz("positions", "Take all positions away, so that no patch knows where it was. Does the model still read "
+               f"{view.told(view.trace.prediction, '')}?", ["yes", "no"], without_positions)
 
 
 def try_this(view: View) -> None:

@@ -24,13 +24,14 @@ def that_matter(view: View, key: str, choose: Callable[[int], None], chosen: Seq
         return
     answers, before = models.without_each_head(view.model_id, view.drawing), view.trace.probabilities.astype(float)
     worst = int(answers[..., view.trace.prediction].argmin())
-    st.markdown(ranking(answers, before, view.config.heads))
-    show(attention.heads_that_matter(answers, before, chosen, worst, view.dark), key, choose)
+    st.markdown(ranking(answers, before, view))
+    show(attention.heads_that_matter(answers, before, chosen, worst, view.class_names, view.dark), key, choose)
 
 
-def ranking(answers: np.ndarray, before: np.ndarray, heads: int) -> str:
+def ranking(answers: np.ndarray, before: np.ndarray, view: View) -> str:
     """Which single head, switched off, hurts the answer most; how many matter, and whether one is in the way."""
-    winner = int(before.argmax())
+    winner, heads = int(before.argmax()), view.config.heads
+    name = view.word(winner)
     left = answers[..., winner].ravel()
     lost = before[winner] - left
     worst, best = int(lost.argmax()), int(lost.argmin())
@@ -39,13 +40,13 @@ def ranking(answers: np.ndarray, before: np.ndarray, heads: int) -> str:
         return f"head {cell % heads + 1} of layer {cell // heads + 1}"
 
     if lost[worst] <= 0:
-        return f"**No single head is needed**: without any one of them the {winner} keeps its {before[winner]:.1%}."
+        return f"**No single head is needed**: without any one of them the {name} keeps its {before[winner]:.1%}."
     other = int(answers.reshape(len(lost), -1)[worst].argmax())
-    flips = f", and the model reads a **{other}**" if other != winner else ""
+    flips = f", and the model reads {view.told(other)}" if other != winner else ""
     telling = int((lost > TELLING).sum())
-    told = [f"**{named(worst).capitalize()}** matters most: switched off alone, it takes the {winner} from "
+    told = [f"**{named(worst).capitalize()}** matters most: switched off alone, it takes the {name} from "
             f"{before[winner]:.1%} to {left[worst]:.1%}{flips}. It has the broken frame.",
             f"{telling} of {len(lost)} heads cost more than {100 * TELLING:.0f} point each."]
     if lost[best] < 0:
-        told.append(f"Without {named(best)} the {winner} would even win {-100 * lost[best]:.2f} points (blue).")
+        told.append(f"Without {named(best)} the {name} would even win {-100 * lost[best]:.2f} points (blue).")
     return " ".join(told)

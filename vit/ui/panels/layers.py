@@ -74,11 +74,11 @@ def both_equations(steps: np.ndarray, layer: int) -> None:
     before, attention, middle, mlp, after = steps
     parts.equation(
         r"(2)\quad \mathbf{z}'_\ell = \mathrm{MSA}(\mathrm{LN}(\mathbf{z}_{\ell-1})) + \mathbf{z}_{\ell-1}",
-        rf"z'_{{{layer + 1}}} = \underbrace{{{rounded(attention)}}}_{{\text{{attention}}}} + "
-        rf"\underbrace{{{bracketed(before)}}}_{{z_{{{layer}}}}} = {rounded(middle)}",
+        r"(3)\quad \mathbf{z}_\ell = \mathrm{MLP}(\mathrm{LN}(\mathbf{z}'_\ell)) + \mathbf{z}'_\ell",
     )
     parts.equation(
-        r"(3)\quad \mathbf{z}_\ell = \mathrm{MLP}(\mathrm{LN}(\mathbf{z}'_\ell)) + \mathbf{z}'_\ell",
+        rf"z'_{{{layer + 1}}} = \underbrace{{{rounded(attention)}}}_{{\text{{attention}}}} + "
+        rf"\underbrace{{{bracketed(before)}}}_{{z_{{{layer}}}}} = {rounded(middle)}",
         rf"z_{{{layer + 1}}} = \underbrace{{{rounded(mlp)}}}_{{\text{{MLP}}}} + "
         rf"\underbrace{{{bracketed(middle)}}}_{{z'_{{{layer + 1}}}}} = {rounded(after)}",
     )
@@ -176,7 +176,7 @@ def choose_on(maps: layers.TokenMaps, before_first_block: int) -> Callable[[int]
 
 def path_of_cls(view: View) -> None:
     path = explain.cls_path(view.trace)
-    st.markdown("**CLS has no pixels of its own**: all that it knows of your drawing, the blocks have added. "
+    st.markdown(f"**CLS has no pixels of its own**: all that it knows of your {view.own}, the blocks have added. "
                 "How near is it to what the answer will be read from? The bars are its cosine with its last "
                 f"state; below them is its length, from {path.length[0]:.1f} to {path.length[-1]:.1f}.")
     show(layers.path(path, view.dark), "path")

@@ -10,7 +10,7 @@ from vit import explain
 from vit.calibration import Calibration
 from vit.charts import calibration, logits
 from vit.charts.classes import likeliest
-from vit.numbers import bracketed, rounded, with_sign
+from vit.numbers import bracketed, latex_word, rounded, with_sign
 from vit.ui import models, parts
 from vit.ui.panels import side_by_side
 from vit.ui.show import show
@@ -51,15 +51,16 @@ def choose_class(view: View, chosen: int) -> None:
 def sentence(view: View) -> str:
     trace, second = view.trace, runner_up(view)
     settled = explain.settled_at(explain.logit_lens(trace, view.model))
-    return (f"The answer is read from {reads(view).words} alone: **{trace.prediction}** with {view.confidence:.1%}, "
-            f"before {second} with {trace.probabilities[second]:.1%}. "
-            f"{logits.settling(settled, view.config.depth, trace.prediction)}")
+    return (f"The answer is read from {reads(view).words} alone: **{view.answer}** with {view.confidence:.1%}, "
+            f"before {view.word(second)} with {trace.probabilities[second]:.1%}. "
+            f"{logits.settling(settled, view.config.depth, view.answer)}")
 
 
 def class_control(view: View) -> None:
     st.session_state.class_widget = chosen = chosen_class(view)
     st.segmented_control("class to look into", likeliest(view.trace.probabilities, chosen), key="class_widget",
-                         required=True, on_change=lambda: choose_class(view, st.session_state.class_widget))
+                         required=True, format_func=view.class_names.__getitem__,
+                         on_change=lambda: choose_class(view, st.session_state.class_widget))
 
 
 def answer(view: View, other: View | None) -> None:
@@ -98,21 +99,23 @@ def after_each_block(view: View) -> None:
 def lens(view: View, label: int, choose: Callable[[int], None], side: str = "") -> None:
     label, depths = min(label, view.config.classes - 1), explain.logit_lens(view.trace, view.model)
     shown = logits.lens_classes(depths, label)
-    show(logits.lens(depths, label), f"lens{side}", lambda cell: choose(shown[cell % len(shown)]))
+    show(logits.lens(depths, label, view.class_names), f"lens{side}", lambda cell: choose(shown[cell % len(shown)]))
 
 
 def softmax_table(view: View, label: int) -> None:
-    show(logits.softmax_table(view.trace.logits, view.trace.probabilities, label, view.dark))
+    show(logits.softmax_table(view.trace.logits, view.trace.probabilities, label, view.class_names, view.dark))
 
 
 def one_logit(view: View) -> None:
     trace, label, width = view.trace, chosen_class(view), view.config.width
-    st.subheader(f"The logit of {label}", anchor=False)
+    name = view.word(label)
+    st.subheader(f"The logit of {name}", anchor=False)
     picture, maths = st.columns([3, 2], gap="large")
     with picture:
         st.markdown(f"The {width} numbers of {reads(view).words} after the last norm, times the {width} weights of "
-                    f"the head for {label}. What is red in the last row speaks for {label}, what is blue against it.")
-        show(logits.reading(trace.cls_out, view.weights("head.weight")[label], label, view.dark), "reading")
+                    f"the head for {name}. What is red in the last row speaks for {name}, what is blue against it.")
+        show(logits.reading(trace.cls_out, view.weights("head.weight")[label], view.class_names[label], view.dark),
+             "reading")
     with maths:
         parts.equation(
             rf"(4)\quad \mathbf{{y}} = \mathrm{{LN}}({reads(view).symbols})",
@@ -121,22 +124,24 @@ def one_logit(view: View) -> None:
              rf"\mathbb{{R}}^{{{width} \times {view.config.classes}}}"],
         )
         parts.provenance(
-            f"logit of {label}",
-            f"{reads(view).words} after the last norm, times the column of W for {label}, plus a bias.",
+            f"logit of {view.class_names[label]}",
+            f"{reads(view).words} after the last norm, times the column of W for {view.class_names[label]}, plus a "
+            "bias.",
             explain.class_logit(trace, view.model, label), "y", "w",
         )
 
 
 def one_probability(view: View) -> None:
     trace, label = view.trace, chosen_class(view)
-    st.subheader(f"The probability of {label}", anchor=False)
+    symbol = latex_word(view.class_names[label])
+    st.subheader(f"The probability of {view.word(label)}", anchor=False)
     words, maths = st.columns([3, 2], gap="large")
     with words:
         st.markdown(f"All {view.config.classes:,} terms, and their sum:")
         show(logits.written_sum(trace.logits, label))
     with maths:
         parts.equation(
-            rf"p_{{{label}}} = \frac{{e^{{\text{{logit}}_{{{label}}}}}}}{{\sum_j e^{{\text{{logit}}_j}}}}",
+            rf"p_{{{symbol}}} = \frac{{e^{{\text{{logit}}_{{{symbol}}}}}}}{{\sum_j e^{{\text{{logit}}_j}}}}",
             logits.softmax_line(trace.logits, trace.probabilities, label),
         )
 
@@ -145,7 +150,9 @@ def why_not_the_rival(view: View) -> None:
     """Who has put how much between the answer and the class looked into, or the second best."""
     trace, winner, label = view.trace, view.trace.prediction, chosen_class(view)
     rival = runner_up(view) if label == winner else label
-    st.subheader(f"Why {winner} and not {rival}?", anchor=False)
+    names = view.word(winner), view.word(rival)
+    first, second = (latex_word(view.class_names[one]) for one in (winner, rival))
+    st.subheader(f"Why {names[0]} and not {names[1]}?", anchor=False)
     if not explain.is_a_sum(view.config):
         st.markdown("Who has put how much between the two cannot be shared out here: "
                     f"{VARIANTS[view.config.variant].difference} CLS at the end is not the sum of what the blocks "
@@ -153,13 +160,13 @@ def why_not_the_rival(view: View) -> None:
         return
     shares = explain.contributions(trace, view.model, winner, rival)
     st.markdown(f"What the head reads, {reads(view).words} at the end, is the sum of what it started with and all that "
-                "the blocks have added. Divided by the deviation that the last norm finds in this drawing, the lead of "
-                f"{winner} over {rival} is a sum too. Each block puts in two parts, first attention, then its MLP: red "
-                f"for {winner}, blue for {rival}. Each bar starts where the one before it ended. "
-                f"{most_of(shares, rival)}")
-    show(logits.waterfall(shares, winner, rival, view.dark), "waterfall")
+                f"the blocks have added. Divided by the deviation that the last norm finds in this {view.own}, the "
+                f"lead of {names[0]} over {names[1]} is a sum too. Each block puts in two parts, first attention, then "
+                f"its MLP: red for {names[0]}, blue for {names[1]}. Each bar starts where the one before it "
+                f"ended. {most_of(shares, names[1])}")
+    show(logits.waterfall(shares, view.class_names[winner], view.class_names[rival], view.dark), "waterfall")
     parts.equation(
-        rf"\begin{{aligned}}\text{{logit}}_{{{winner}}} - \text{{logit}}_{{{rival}}} &= z_0 + \sum "
+        rf"\begin{{aligned}}\text{{logit}}_{{{first}}} - \text{{logit}}_{{{second}}} &= z_0 + \sum "
         rf"\text{{attention}} \\"
         r"&\quad + \sum \text{MLP} + \text{fixed}\end{aligned}",
         rf"\begin{{aligned}}{rounded(trace.logits[winner])} - {bracketed(trace.logits[rival])} &= "
@@ -167,12 +174,12 @@ def why_not_the_rival(view: View) -> None:
         rf"{bracketed(shares.mlp.sum())} + {bracketed(shares.constant)} \\ &= {rounded(shares.total)}\end{{aligned}}",
     )
     gap = abs(shares.total - (float(trace.logits[winner]) - float(trace.logits[rival])))
-    st.caption("Fixed: the last norm's β and the head's biases, the same for every drawing. The numbers here are "
+    st.caption(f"Fixed: the last norm's β and the head's biases, the same for every {view.own}. The numbers here are "
                "rounded, so a last digit may be one off; unrounded, the sum misses the difference of the logits by "
                f"{gap:.0e}.")
 
 
-def most_of(shares: explain.Contributions, rival: int) -> str:
+def most_of(shares: explain.Contributions, rival: str) -> str:
     """Which block contributes most, and which stands most against it."""
     most, least = int(shares.blocks.argmax()), int(shares.blocks.argmin())
 
@@ -210,5 +217,9 @@ def sureness(view: View, measured: Calibration | None) -> None:
 
 
 def try_this(view: View) -> None:
+    if view.is_photo:
+        parts.try_this("choose another class, and see which blocks spoke for it. Then move the square on the first "
+                       "page until the model hesitates between two answers: in which block does it make up its mind?")
+        return
     parts.try_this(f"choose another class, and see which blocks spoke for it. Then draw a {view.trace.prediction} that "
                    "hesitates between two digits, and look for the block in which the model makes up its mind.")

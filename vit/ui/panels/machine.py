@@ -12,8 +12,8 @@ from vit.ui.view import View
 
 def sentence(view: View) -> str:
     pixels = view.config.image_size**2
-    return (f"Your drawing enters as **{pixels:,} pixels** and leaves as {view.config.classes:,} probabilities: "
-            f"**{view.trace.prediction}**, with {view.confidence:.1%}. Every colour and number in between is real.")
+    return (f"Your {view.own} enters as **{pixels:,} pixels** and leaves as {view.config.classes:,} probabilities: "
+            f"**{view.answer}**, with {view.confidence:.1%}. Every colour and number in between is real.")
 
 
 def one_or_two(view: View) -> None:
@@ -56,4 +56,4 @@ def choose(view: View, asked: Any) -> None:
 
 def try_this(view: View) -> None:
     parts.try_this("press play, then click the block where the answer below it becomes sure. Which of its heads looks "
-                   "at the ink?")
+                   f"at {'what you would look at' if view.is_photo else 'the ink'}?")

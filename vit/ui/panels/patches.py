@@ -11,8 +11,8 @@ from vit.ui.view import View
 
 def sentence(view: View) -> str:
     config = view.config
-    return (f"Your digit becomes **{config.patches} patches** of {config.patch_size} x {config.patch_size} pixels. "
-            "The model reads them like the words of a sentence.")
+    return (f"Your {view.thing} becomes **{config.patches} patches** of {config.patch_size} x {config.patch_size} "
+            "pixels. The model reads them like the words of a sentence.")
 
 
 def choose_patch(patch: int) -> None:
@@ -23,7 +23,7 @@ def cut(view: View) -> None:
     """The digit with its grid, and the chosen patch as numbers."""
     left, right = st.columns([5, 6], gap="large")
     with left:
-        show(patches.grid(view.trace.image, view.config, view.patch), "grid", choose_patch)
+        show(patches.grid(view.trace.image, view.config, view.patch, view.thing), "grid", choose_patch)
     with right:
         one_patch(view)
 
@@ -35,8 +35,9 @@ def one_patch(view: View) -> None:
     picture, words = st.columns([2, 3])
     with picture:
         show(patches.one_patch(view.trace.image, config, patch), "patch")
-    words.markdown(f"{P} x {P} = **{P * P} pixels**, each from 0 (paper) to 255 (full ink). "
-                   f"Read row by row they are one list of {config.patch_values} numbers, the raw token.")
+    if config.channels > 1:
+        show(patches.three_colours(view.trace.image, config, patch), "patch_colours")
+    words.markdown(in_words(view))
     measured_on = view.normalisation.measured_on
     st.markdown("The model gets each pixel scaled, " + (
         f"so that all training pixels of {measured_on} together have mean 0 and deviation 1:" if measured_on else
@@ -44,13 +45,25 @@ def one_patch(view: View) -> None:
     mean, deviation = map(by_channel, (view.normalisation.mean, view.normalisation.deviation))
     parts.equation(
         rf"x = \frac{{\text{{pixel}}/255 - {mean}}}{{{deviation}}}",
-        [rf"\mathbf{{x}}_p^{{{patch + 1}}} \in \mathbb{{R}}^{{P^2 C}} = \mathbb{{R}}^{{{config.patch_values}}}",
-         rf"\mathbf{{x}}_p^{{{patch + 1}}} = {row_vector(view.trace.patches[patch])}",
-         rf"N = \frac{{H}}{{P}} \cdot \frac{{W}}{{P}} = \frac{{{config.image_size}}}{{{P}}} \cdot "
-         rf"\frac{{{config.image_size}}}{{{P}}} = {N}"],
+        rf"N = \frac{{H}}{{P}} \cdot \frac{{W}}{{P}} = \frac{{{config.image_size}}}{{{P}}} \cdot "
+        rf"\frac{{{config.image_size}}}{{{P}}} = {N}",
+    )
+    parts.equation(
+        rf"\mathbf{{x}}_p^{{{patch + 1}}} \in \mathbb{{R}}^{{P^2 C}} = \mathbb{{R}}^{{{config.patch_values}}}",
+        rf"\mathbf{{x}}_p^{{{patch + 1}}} = {row_vector(view.trace.patches[patch])}",
     )
     show(vectors.row(view.trace.patches[patch], view.dark, alt=f"patch {patch + 1} as one row of numbers", width=640,
                      caption=f"patch {patch + 1} as one row: {config.patch_values} numbers"), "patch_row")
+
+
+def in_words(view: View) -> str:
+    """What the numbers of a patch are."""
+    P, count = view.config.patch_size, view.config.patch_values
+    if view.config.channels == 1:
+        return (f"{P} x {P} = **{P * P} pixels**, each from 0 (paper) to 255 (full ink). "
+                f"Read row by row they are one list of {count} numbers, the raw token.")
+    return (f"{P} x {P} = {P * P} pixels of 3 colours, each from 0 (none of it) to 255. All reds row by row, then all "
+            f"greens, then all blues: **{P * P} · 3 = {count} numbers** in one list, the raw token.")
 
 
 def by_channel(values: tuple[float, ...]) -> str:
@@ -68,6 +81,10 @@ def reading_order(view: View) -> None:
 
 
 def try_this(view: View) -> None:
+    if view.is_photo:
+        parts.try_this("click a patch where colours or edges meet, then one of an even surface. Each is one token, and "
+                       "has as many numbers.")
+        return
     empty = f": all its numbers are {number(view.trace.patches.min())}." if view.config.channels == 1 else "."
     parts.try_this("click a patch with much ink, then an empty one. An empty patch is a token too" + empty)
 

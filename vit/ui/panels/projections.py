@@ -49,7 +49,7 @@ def queries_keys_values(view: View, key: int) -> None:
             alt=f"{of} times one column of W_{kind}",
         ), "projected_terms")
         if kind != "q":
-            st.caption(f"{of} is the token looked at: choose another over the digit, or in “One pair”.")
+            st.caption(f"{of} is the token looked at: choose another over the {view.thing}, or in “One pair”.")
 
 
 def one_component(view: View, kind: explain.Kind, token: int, component: int) -> None:

@@ -8,6 +8,7 @@ from vit.charts.patches import token_word
 from vit.numbers import plain
 from vit.ui import beside, models, parts, state
 from vit.ui import view as views
+from vit.ui.panels import photo
 from vit.ui.panels.draw import sample_indices
 from vit.ui.show import show
 from vit.ui.view import View
@@ -40,16 +41,21 @@ def choose(view: View) -> None:
     if st.session_state.pop("beside_chosen", False):
         st.rerun()
     st.markdown("The page shows both, side by side. What you choose, layer, head or class, you choose for both.")
-    st.pills("the same drawing in another model", others(view.model_id), key="beside_model", wrap=True,
+    st.pills(f"the same {view.own} in another model", others(view.model_id), key="beside_model", wrap=True,
              format_func=models.name_of, on_change=lambda: put_beside(st.session_state.beside_model or ""))
-    st.markdown("or another drawing in the same model: a digit of MNIST's test set,")
-    right, wrong = sample_indices()
-    indices = right + wrong
-    images, labels = data.load("mnist", "test")
-    show(draw.samples(images[indices], labels[indices], None), "beside_samples",
-         lambda cell: put_beside(f"{beside.DRAWING}s{indices[min(cell, len(indices) - 1)]}"))
-    st.button("or this drawing: it stays while you draw the next", on_click=put_beside,
-              args=(f"{beside.DRAWING}{view.drawing.code}",), icon=":material/keep:")
+    if state.reads_colours():
+        st.markdown("or another photo in the same model:")
+        show(photo.sample_sheet(""), "beside_photos",
+             lambda cell: put_beside(beside.DRAWING + photo.sample(view, cell).code))
+    else:
+        st.markdown("or another drawing in the same model: a digit of MNIST's test set,")
+        right, wrong = sample_indices()
+        indices = right + wrong
+        images, labels = data.load("mnist", "test")
+        show(draw.samples(images[indices], labels[indices], None), "beside_samples",
+             lambda cell: put_beside(f"{beside.DRAWING}s{indices[min(cell, len(indices) - 1)]}"))
+    st.button(f"or this {view.own}: it stays while you {'choose' if view.is_photo else 'draw'} the next",
+              on_click=put_beside, args=(f"{beside.DRAWING}{view.drawing.code}",), icon=":material/keep:")
 
 
 def others(model_id: str) -> list[str]:
@@ -65,16 +71,18 @@ def name_of(view: View, other: View) -> str:
     """What one of the two has of its own."""
     if view.model_id != other.model_id:
         return parts.as_text(models.name_of(view.model_id))
-    return "your drawing" if view.drawing == state.get().drawing else "the drawing beside it"
+    return f"your {view.own}" if view.drawing == state.get().drawing else f"the {view.own} beside it"
 
 
 def headline(view: View, other: View, more: str = "") -> None:
-    st.markdown(f"**{name_of(view, other)}** · reads a **{view.trace.prediction}** with {view.confidence:.1%}. {more}")
+    st.markdown(f"**{name_of(view, other)}** · reads {view.told(view.trace.prediction)} with "
+                f"{view.confidence:.1%}. {more}")
 
 
 def are_the_same(view: View, other: View) -> bool:
     if same := (view.drawing, view.model_id) == (other.drawing, other.model_id):
-        st.info("Both are the same now. Draw or pick another digit, or choose another model: this one stays beside it.")
+        another = "Choose another photo" if view.is_photo else "Draw or pick another digit"
+        st.info(f"Both are the same now. {another}, or choose another model: this one stays beside it.")
     return same
 
 
@@ -93,13 +101,13 @@ def heads_in_words(view: View, other: View) -> str:
 
 def logits_in_words(view: View, other: View) -> str:
     """The two answers, the logit that is furthest apart, and when each was settled."""
-    answers = (f"Yours is read as a **{view.trace.prediction}** with {view.confidence:.1%}, the one beside it as a "
-               f"**{other.trace.prediction}** with {other.confidence:.1%}.")
+    answers = (f"Yours is read as {view.told(view.trace.prediction)} with {view.confidence:.1%}, the one beside it as "
+               f"{other.told(other.trace.prediction)} with {other.confidence:.1%}.")
     apart = explain.logits_apart(view.trace, other.trace)
     if apart is None:
         return f"{answers} The two models know other classes."
     settled = [explain.settled_at(explain.logit_lens(each.trace, each.model)) for each in (view, other)]
-    return (f"{answers} Furthest apart is the logit of {apart.label}: {plain(apart.one)} against "
+    return (f"{answers} Furthest apart is the logit of {view.word(apart.label)}: {plain(apart.one)} against "
             f"{plain(apart.other)}. The answer stands from {depth(settled[0])} on in yours, and from "
             f"{depth(settled[1])} on in the other.")
 

@@ -22,18 +22,19 @@ def changed(view: View) -> "ForwardTrace":
 
 def sentence(view: View) -> str:
     changes, after = what_if.changes(view.config), changed(view)
-    before = f"As it is, the model reads your drawing as a **{view.trace.prediction}** with {view.confidence:.1%}. "
+    before = (f"As it is, the model reads your {view.own} as {view.told(view.trace.prediction)} with "
+              f"{view.confidence:.1%}. ")
     if not changes:
         return before + "Take something away, and see whether it can do without."
-    return before + (f"With {what_if.listed([change.words for change in changes])} it reads a **{after.prediction}** "
-                     f"with {after.probabilities.max():.1%}.")
+    return before + (f"With {what_if.listed([change.words for change in changes])} it reads "
+                     f"{view.told(after.prediction)} with {after.probabilities.max():.1%}.")
 
 
 def answer_in_sight(view: View) -> None:
     """The answer before and after, in one line that stays in sight wherever one clicks, also on a phone."""
     changes, after = what_if.changes(view.config), changed(view)
     show(draw.change(view.trace.probabilities, after.probabilities,
-                     what_if.listed([change.words for change in changes]) if changes else ""))
+                     what_if.listed([change.words for change in changes]) if changes else "", view.class_names))
 
 
 def changes_and_answer(view: View) -> None:
@@ -49,11 +50,12 @@ def changes_and_answer(view: View) -> None:
 def hide_patches(view: View) -> None:
     config, image, order = view.config, view.trace.image, what_if.order(view.config)
     st.markdown("**Hide patches**: click them. Nobody can look at a grey one.")
-    show(patches.rearranged(image, config, order, what_if.hidden_places(config)), "missing_patches",
+    show(patches.rearranged(image, config, order, what_if.hidden_places(config), view.thing), "missing_patches",
          lambda place: what_if.toggle("patches", order[place]))
     empty = [patch for patch, pixels in enumerate(patches.cut(image, config.patch_size)) if not pixels.any()]
     with st.container(horizontal=True):
-        st.button("Hide empty ones", on_click=what_if.hide, args=(empty,))
+        if empty or not view.is_photo:
+            st.button("Hide empty ones", on_click=what_if.hide, args=(empty,))
         st.button("Put all back", icon=":material/replay:", on_click=what_if.put_back, disabled=not what_if.as_code())
 
 
@@ -99,11 +101,12 @@ def heads_that_matter(view: View, place: DeltaGenerator) -> None:
     """Beside the heads, and filled last: the rest of the page need not wait for it."""
     off = what_if.silent_heads(view.config)
     with place:
-        st.markdown("**Which single head hurts most?** Each off by itself, in the model as it is, on your drawing.")
+        st.markdown("**Which single head hurts most?** Each off by itself, in the model as it is, on your "
+                    f"{view.own}.")
         that_matter(view, "single_heads", lambda cell: what_if.toggle("heads", divmod(cell, view.config.heads)),
                     [layer * view.config.heads + head for layer, head in off])
 
 
 def try_this(view: View) -> None:
     parts.try_this("shuffle the patches. Then switch positions off, and shuffle once more: why does the order no "
-                   "longer matter? After that, hide patches one by one: how few does your digit need?")
+                   f"longer matter? After that, hide patches one by one: how few does your {view.thing} need?")

@@ -86,7 +86,7 @@ def reading(run: Run, reports: list[Report], epoch: int) -> str:
 
 def image_to_read(run: Run) -> np.ndarray | None:
     """The visitor's drawing; without one, or for other pictures, the first validation image."""
-    drawing = state.drawing()
+    drawing = state.shown_to(colours=False)
     image = models.image_of(drawing) if drawing and run.config.dataset == "mnist" else None
     if image is not None:
         return image

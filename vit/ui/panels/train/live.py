@@ -12,6 +12,7 @@ from vit.datasets import DATASETS
 from vit.numbers import duration
 from vit.reports import Note, Report, Validation, of_kind
 from vit.runs import Run
+from vit.runs.places import where
 from vit.runs.queue import dispatcher
 from vit.studies.questions import brought_by, called
 from vit.ui import parts, visitor
@@ -135,8 +136,8 @@ def in_words(run: Run, reports: list[Report], pace: compare.Pace | None) -> list
     words = [state_in_words(run)]
     if run.state == "queued":
         words = [f"number {runs.place_in_queue(run)} in the queue"]
-    elif running and not pace:
-        words = ["waking up"]
+    elif running:
+        words = [f"{'training' if pace else 'waking up'} {where(run)}".strip()]
     if verdicts:
         words.append(f"reads {verdicts[-1].accuracy:.1%} of {verdicts[-1].images:,} validation images")
     if pace and running:
