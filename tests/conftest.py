@@ -7,10 +7,17 @@ from vit.runs import limits
 
 torch.set_num_threads(1)  # small matrices gain nothing from more, and busy machines lose much
 
+TAKES_LONG = ("tests/test_worker.py", "tests/browser/", "tests/pages/test_train.py", "tests/studies/test_running.py")
+
 
 @pytest.fixture(scope="session")
 def lively():
     return make_lively
+
+
+def pytest_collection_modifyitems(items):
+    """What takes long comes first: at the end no core should be left alone with it."""
+    items.sort(key=lambda item: not item.nodeid.startswith(TAKES_LONG))
 
 
 @pytest.fixture

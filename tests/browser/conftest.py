@@ -21,11 +21,19 @@ def chromium_or_skip() -> str:
     pytest.skip(sentence)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def workers_that_step_back_behind_nobody():
+    """On a busy machine they would not come to their turn."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("PATCHWISE_NICE", "0")
+        yield
+
+
 @pytest.fixture(scope="session")
 def browser():
     from playwright.sync_api import expect, sync_playwright
 
-    expect.set_options(timeout=30_000)
+    expect.set_options(timeout=180_000)
     chromium = chromium_or_skip()
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=chromium, args=QUIET)
@@ -47,7 +55,7 @@ def new_page(browser):
     def open_page(width=1440, **options):
         context = browser.new_context(viewport={"width": width, "height": 900}, **options)
         page = context.new_page()
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(180_000)
         page.on("console", lambda message: message.type == "error" and errors.append(describe(message)))
         page.on("pageerror", lambda error: errors.append(str(error)))
         opened.append(context)

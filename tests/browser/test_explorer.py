@@ -10,48 +10,18 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
+from tests.support.browser import PATH, SEVEN, Connection, click_cell, draw, drawn_code, place, put_down, settled
+from tests.support.runs import wait_for
 from tests.support.visitor import serve
 from vit import checkpoints, drawing
 from vit.interventions import HeadsOff, MaskPatches, PositionsOff
 from vit.numbers import plain
 from vit.trace import trace_image
 
-PATH = ("Draw", "Machine", "Patches", "Embedding", "Attention", "Layers", "Logits")
-
 
 @pytest.fixture(scope="module")
 def model():
     return checkpoints.load("explorer")
-
-
-def settled(page):
-    """Until Streamlit has nothing more to send."""
-    expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
-    expect(page.locator("[data-stale=true]")).to_have_count(0)
-    assert page.locator("[data-testid=stException]").count() == 0
-
-
-def draw(page, *strokes):
-    """Strokes on the canvas, with the mouse; points in canvas pixels."""
-    canvas = page.locator("canvas.upper-canvas")
-    expect(canvas).to_be_visible()
-    canvas.scroll_into_view_if_needed()
-    box = canvas.bounding_box()
-    for stroke in strokes:
-        (x, y), *others = stroke
-        page.mouse.move(box["x"] + x, box["y"] + y)
-        page.mouse.down()
-        for x, y in others:
-            page.mouse.move(box["x"] + x, box["y"] + y, steps=8)
-        page.mouse.up()
-
-
-SEVEN = [(90, 80), (240, 80), (160, 270)]
-
-
-def drawn_code(page) -> str:
-    expect(page).to_have_url(re.compile(r"[?&]d="))
-    return re.search(r"[?&]d=([^&]+)", page.url)[1]
 
 
 def traced(page, model):
@@ -80,8 +50,7 @@ def test_a_stroke_in_the_upper_right_corner_is_ink_too(page, app_url):
 
 def test_a_stroke_begun_while_the_last_is_being_read_is_not_lost(page, app_url):
     page.goto(app_url)
-    canvas = page.locator("canvas.upper-canvas")
-    box = canvas.bounding_box()
+    box = place(page.locator("canvas.upper-canvas"))
     for row in range(4):
         page.mouse.move(box["x"] + 80, box["y"] + 80 + 40 * row)
         page.mouse.down()
@@ -112,45 +81,18 @@ def test_a_stroke_that_ends_outside_the_canvas_is_kept_up_to_its_edge(page, app_
 def test_a_stroke_drawn_while_the_connection_is_broken_arrives(page, app_url):
     connection = Connection(page)
     page.goto(app_url)
-    canvas = page.locator("canvas.upper-canvas")
-    expect(canvas).to_be_visible()
+    *points, (x, y) = SEVEN
+    put_down(page, points)
     settled(page)
-    box = canvas.bounding_box()
-    page.mouse.move(box["x"] + 90, box["y"] + 80)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 240, box["y"] + 80, steps=6)
+    box = place(page.locator("canvas.upper-canvas"))
     connection.cut()
     expect(page.locator("[data-test-connection-state=CONNECTED]")).to_have_count(0)
-    page.mouse.move(box["x"] + 160, box["y"] + 270, steps=6)
+    page.mouse.move(box["x"] + x, box["y"] + y, steps=6)
     page.mouse.up()
     connection.mend()
     expect(page.locator("[data-testid=answer]")).to_be_visible()
     (stroke,) = drawing.from_code(drawn_code(page)).strokes
-    assert np.abs(np.array(stroke[-1]) - (160, 270)).max() <= 2
-
-
-class Connection:
-    """A page's way to its server, which can be cut and mended."""
-
-    def __init__(self, page):
-        self.open, self.sockets = True, []
-        page.route_web_socket(re.compile("_stcore/stream"), self.route)
-
-    def route(self, socket):
-        if not self.open:
-            socket.close()
-            return
-        server = socket.connect_to_server()
-        socket.on_message(server.send)
-        server.on_message(socket.send)
-        self.sockets.append(socket)
-
-    def cut(self):
-        self.open = False
-        self.sockets[-1].close()
-
-    def mend(self):
-        self.open = True
+    assert np.abs(np.array(stroke[-1]) - (x, y)).max() <= 2
 
 
 def test_nothing_is_asked_of_the_server_that_the_visitor_did_not_ask(page, app_url):
@@ -176,17 +118,18 @@ def test_each_new_sheet_keeps_its_paper_and_has_no_toolbar(page, app_url):
     page.goto(app_url)
     samples = page.locator(".frame")
     for digit in range(5):
-        box = samples.bounding_box()
+        box = place(samples)
         samples.click(position={"x": (digit + 0.5) * box["width"] / 7, "y": box["height"] / 4})
         expect(page.locator("[data-testid=answer]")).to_have_text(str(digit))
         settled(page)
         canvas = page.locator(".st-key-canvas")
         expect(canvas.locator(".dc-toolbar")).to_be_hidden()
-        area = canvas.bounding_box()
-        shot = Image.open(io.BytesIO(page.screenshot(clip=area))).convert("L")
-        corner, ink = np.asarray(shot)[:40, :40].mean(), np.asarray(shot).max()
-        assert corner < 30
-        assert ink > 200
+        wait_for(lambda canvas=canvas: looks_like_ink_on_black(canvas.screenshot()))
+
+
+def looks_like_ink_on_black(screenshot: bytes) -> bool:
+    brightness = np.asarray(Image.open(io.BytesIO(screenshot)).convert("L"))
+    return brightness[:40, :40].mean() < 30 and brightness.max() > 200
 
 
 def test_undo_and_clear(page, app_url):
@@ -256,14 +199,6 @@ def test_the_arrow_keys_walk_too(page, app_url):
     settled(page)
     page.keyboard.press("ArrowLeft")
     expect(page.get_by_role("heading", name="What does the model see?")).to_be_visible()
-
-
-def click_cell(page, alt, row, column, rows, columns):
-    picture = page.get_by_alt_text(alt)
-    expect(picture).to_be_visible()
-    picture.scroll_into_view_if_needed()
-    box = picture.bounding_box()
-    page.mouse.click(box["x"] + (column + 0.5) * box["width"] / columns, box["y"] + (row + 0.5) * box["height"] / rows)
 
 
 def test_clicking_a_patch_shows_its_numbers(page, app_url, model):
@@ -391,10 +326,8 @@ def test_a_file_that_is_no_picture_gets_a_sentence(page, app_url):
 def test_a_finger_draws_and_does_not_scroll_the_page(new_page, app_url):
     page = new_page(390, has_touch=True, is_mobile=True)
     page.goto(app_url)
-    canvas = page.locator("canvas.upper-canvas")
-    expect(canvas).to_be_visible()
+    box = place(page.locator("canvas.upper-canvas"))
     settled(page)
-    box = canvas.bounding_box()
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 390
     before = page.locator("[data-testid=stMain]").evaluate("e => e.scrollTop")

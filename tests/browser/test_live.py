@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_explorer import SEVEN, drawn_code, settled
+from tests.support.browser import SEVEN, drawn_code, put_down, settled
 from vit.ui import markup
 
 LINE = [(110, 170), (200, 175), (300, 300)]
@@ -19,18 +19,6 @@ WITHOUT_COMPANION = """
       window.missing ||= ours;
     }
   }"""
-
-
-def put_down(page, stroke):
-    """A stroke as draw() makes it, but the pen stays on the canvas."""
-    canvas = page.locator("canvas.upper-canvas")
-    expect(canvas).to_be_visible()
-    box = canvas.bounding_box()
-    (x, y), *others = stroke
-    page.mouse.move(box["x"] + x, box["y"] + y)
-    page.mouse.down()
-    for x, y in others:
-        page.mouse.move(box["x"] + x, box["y"] + y, steps=8)
 
 
 @pytest.fixture

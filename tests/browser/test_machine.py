@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_explorer import settled
+from tests.support.browser import place, settled
 from tests.support.models import make_lively
 from tests.support.runs import wait_for
 from tests.support.visitor import serve
@@ -53,7 +53,7 @@ def long(vector) -> str:
 
 def told_at(page, stripe, share: float) -> str:
     """What is told where the pointer stands over a stripe, which may still be on its way to its place."""
-    box = stripe.bounding_box()
+    box = place(stripe)
     page.mouse.move(box["x"] + share * box["width"], box["y"] + box["height"] / 2)
     return page.locator(".told .value").text_content()
 
@@ -101,11 +101,11 @@ def test_an_opened_block_and_its_numbers_are_those_of_the_trace(page, url, model
     wait_for(lambda: told_at(page, page.locator("[data-focus=ln1] canvas"), (cell + 0.5) / model.config.width) == told)
 
     open_by_key(page, "msa")
-    place = int(np.abs(block.attn_out[0]).argmax())
-    row = weights.attention.out_proj.weight[place].detach().numpy().astype(float)
-    unfolded = explain.dot_product(block.heads[:, 0].ravel(), row, weights.attention.out_proj.bias[place].item(),
-                                   total=block.attn_out[0, place])
-    assert page.locator(".number-view .big").text_content() == number(block.attn_out[0, place])
+    largest = int(np.abs(block.attn_out[0]).argmax())
+    row = weights.attention.out_proj.weight[largest].detach().numpy().astype(float)
+    unfolded = explain.dot_product(block.heads[:, 0].ravel(), row, weights.attention.out_proj.bias[largest].item(),
+                                   total=block.attn_out[0, largest])
+    assert page.locator(".number-view .big").text_content() == number(block.attn_out[0, largest])
     shown = page.locator(".terms td:last-child").all_text_contents()
     expected = column([*(term.product for term in unfolded.terms), unfolded.rest_sum, unfolded.bias, unfolded.total])
     np.testing.assert_allclose(as_numbers(shown), as_numbers(expected), atol=1.01 * last_digit(expected[-1]))
@@ -165,7 +165,7 @@ def test_a_click_chooses_for_all_pages_and_look_closer_leads_there(page, url):
     open_machine(page, url)
     heads = page.locator("[data-focus=block-3] canvas.heads")
     columns, rows = (int(heads.get_attribute(f"data-{side}")) for side in ("columns", "rows"))
-    box = heads.bounding_box()
+    box = place(heads)
     at = {"x": 0.5 * box["width"] / columns, "y": 2.5 * box["height"] / rows}
     heads.click(position=at)
     expect(page.locator(".head-view")).to_be_visible()
@@ -181,7 +181,7 @@ def test_a_click_chooses_for_all_pages_and_look_closer_leads_there(page, url):
 def test_a_click_on_a_patch_chooses_its_token(page, url, models):
     open_machine(page, url)
     patches = page.locator("canvas[data-part=patches]")
-    box = patches.bounding_box()
+    box = place(patches)
     patches.click(position={"x": 3.5 * box["width"] / 7, "y": 2.5 * box["height"] / 7})
     expect(page).to_have_url(re.compile(r"token=18\b"))
     last = traced(models[""]).blocks[-1].resid_post[18]
@@ -218,19 +218,19 @@ def test_every_station_has_a_caption_of_at_most_twelve_words(page, url, models):
 
 def test_play_moves_and_pause_holds(page, url):
     open_machine(page, url)
-    place = page.locator(".place")
+    slider = page.locator(".place")
     page.get_by_role("button", name="Play").click()
     expect(page.locator(".unlit").first).to_be_attached()
     expect(page.locator(".caption")).to_contain_text("falls into")
     page.get_by_role("button", name="Pause").click()
-    held = place.input_value()
+    held = slider.input_value()
     page.evaluate("() => new Promise((next) => requestAnimationFrame(() => requestAnimationFrame(next)))")
-    assert place.input_value() == held
+    assert slider.input_value() == held
     page.get_by_role("button", name="Speed").click()
     expect(page.get_by_role("button", name="Speed")).to_have_text("2×")
-    place.fill("17.5")
+    slider.fill("17.5")
     page.get_by_role("button", name="Play").click()
-    expect(place).to_have_value("18")
+    expect(slider).to_have_value("18")
     expect(page.get_by_role("button", name="Play")).to_be_visible()
 
 
@@ -238,9 +238,9 @@ def test_with_reduced_motion_it_goes_from_station_to_station(new_page, url):
     page = new_page(reduced_motion="reduce")
     open_machine(page, url)
     page.get_by_role("button", name="Play").click()
-    for words, place in (("pixels", "1"), ("falls into", "2")):
+    for words, station in (("pixels", "1"), ("falls into", "2")):
         expect(page.locator(".caption")).to_contain_text(words)
-        assert page.locator(".place").input_value() == place
+        assert page.locator(".place").input_value() == station
     page.get_by_role("button", name="Pause").click()
 
 

@@ -5,7 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_explorer import click_cell, draw, drawn_code, settled
+from tests.support.browser import click_cell, draw, drawn_code, ink_at, settled
+from tests.support.runs import wait_for
 from vit.glossary import GROUPS
 from vit.ui import frame, tour
 
@@ -19,7 +20,6 @@ def scrolled(page) -> float:
 def test_next_leads_all_the_way_and_each_page_starts_at_its_top(page, app_url):
     page.goto(f"{app_url}/?d=s3")
     for title in list(frame.PATH.values())[1:]:
-        page.get_by_role("button", name=f"Next: {title}").scroll_into_view_if_needed()
         page.get_by_role("button", name=f"Next: {title}").click()
         expect(page.get_by_role("link", name=title, exact=True)).to_have_attribute("aria-current", "page")
         settled(page)
@@ -66,6 +66,7 @@ def test_back_takes_a_stroke_away_and_forward_brings_it_back(page, app_url):
     settled(page)
     page.go_back()
     expect(page).to_have_url(re.compile(re.escape(first) + "$"))
+    wait_for(lambda: ink_at(page, 165, 80) and not ink_at(page, 200, 175))
     settled(page)
     draw(page, [(110, 170), (220, 170)])  # goes on from there
     expect(page).to_have_url(re.compile(re.escape(first) + r"\.[\w-]+"))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.test_explorer import PATH, click_cell, drawn_code, settled
+from tests.support.browser import PATH, click_cell, drawn_code, settled
 from vit import checkpoints, drawing
 from vit.charts import colours
 from vit.trace import trace_image
