@@ -33,13 +33,14 @@ TICKS = os.sysconf("SC_CLK_TCK")
 class Lesson:
     """What happened while a class was there."""
 
-    arrivals: list[float] = field(default_factory=list)  # seconds, as all others
-    answers: dict[str, list[float]] = field(default_factory=dict)  # by what was done
+    answers: dict[str, list[float]] = field(default_factory=dict)  # seconds, by what was done
+    traffic: dict[str, int] = field(default_factory=dict)  # bytes over the WebSocket, both ways, by the same
     mistaken: int = 0  # addresses with somebody else's drawing
     errors: list[str] = field(default_factory=list)
 
-    def note(self, what: str, seconds: float) -> None:
+    def note(self, what: str, seconds: float, session: Session) -> None:
         self.answers.setdefault(what, []).append(seconds)
+        self.traffic[what] = self.traffic.get(what, 0) + session.traffic
 
 
 class Server:
@@ -107,19 +108,19 @@ async def hold(name: str, url: str, server: Server, digits: Sequence[Sequence[St
             lesson.errors.append(repr(outcome))
     cores = (server.cpu_seconds() - before) / (time.perf_counter() - began)
     print(f"\n{name}: {len(lesson.errors)} errors, {lesson.mistaken} mistaken, {cores:.2f} cores, "
-          f"{server.megabytes():,.0f} MB after {len(lesson.arrivals)} arrivals, {', '.join(lesson.errors[:3])}")
-    for what, times in ({"arrival": lesson.arrivals} | lesson.answers).items():
+          f"{server.megabytes():,.0f} MB, {', '.join(lesson.errors[:3])}")
+    for what, times in lesson.answers.items():
         ordered = sorted(times)
         print(f"  {what:8} {len(ordered):6} times   p50 {1000 * median(ordered):6.0f} ms   "
-              f"p95 {1000 * ordered[int(0.95 * (len(ordered) - 1))]:6.0f} ms   worst {1000 * ordered[-1]:6.0f} ms",
-              flush=True)
+              f"p95 {1000 * ordered[int(0.95 * (len(ordered) - 1))]:6.0f} ms   worst {1000 * ordered[-1]:6.0f} ms   "
+              f"{lesson.traffic[what] / len(ordered) / 1000:6.1f} KB each", flush=True)
 
 
 async def arrive(url: str, lesson: Lesson, chance: random.Random, page: str = "", query: str = "") -> Session:
     await asyncio.sleep(chance.uniform(0, min(ARRIVE_WITHIN, EVERY * 5)))
     began = time.perf_counter()
     session = await Session.open(url, page, query)
-    lesson.arrivals.append(time.perf_counter() - began)
+    lesson.note("arrival", time.perf_counter() - began, session)
     return session
 
 
@@ -132,7 +133,7 @@ async def draw(url: str, lesson: Lesson, chance: random.Random, digits: Sequence
         strokes = chance.choice(digits)
         for count in range(1, len(strokes) + 1):
             due = await pace(due)
-            lesson.note("stroke", await session.draw(strokes[:count]))
+            lesson.note("stroke", await session.draw(strokes[:count]), session)
             drawn = drawing.from_strokes(strokes[:count])
             lesson.mistaken += session.drawing != (drawn.code if drawn else "")
         await session.press("Clear")
@@ -145,7 +146,7 @@ async def choose(url: str, lesson: Lesson, chance: random.Random, seconds: float
     ends += seconds
     while due < ends:
         due = await pace(due)
-        lesson.note("layer", await session.choose("layer", chance.randint(1, 10)))
+        lesson.note("layer", await session.choose("layer", chance.randint(1, 10)), session)
     await leave(session, lesson)
 
 
@@ -155,7 +156,7 @@ async def watch(url: str, lesson: Lesson, pair: str, seconds: float) -> None:
     while time.perf_counter() < ends and session.fragments:
         fragment, interval = next(iter(session.fragments.items()))
         await asyncio.sleep(interval)
-        lesson.note("look", await session.run(fragment))
+        lesson.note("look", await session.run(fragment), session)
     await leave(session, lesson)
 
 

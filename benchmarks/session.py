@@ -27,6 +27,7 @@ class Session:
         self.fragments: dict[str, float] = {}  # those that run by themselves, and how often
         self.within: dict[str, str] = {}  # the fragment that a component is in
         self.told = 0
+        self.traffic = 0  # bytes of the last run, both ways
         self.exceptions = 0
 
     @classmethod
@@ -51,11 +52,18 @@ class Session:
         for widget_id, value in (self.widgets | touched).items():
             state.widget_states.widgets.add(id=widget_id, **value)
         began = time.perf_counter()
-        await self.socket.send(message.SerializeToString())
+        sent = message.SerializeToString()
+        self.traffic = len(sent)
+        await self.socket.send(sent)
         async with asyncio.timeout(PATIENCE):
-            while not self._finished(ForwardMsg.FromString(await self.socket.recv())):
+            while not self._finished(await self._hear()):
                 pass
         return time.perf_counter() - began
+
+    async def _hear(self) -> ForwardMsg:
+        heard = await self.socket.recv(decode=False)
+        self.traffic += len(heard)
+        return ForwardMsg.FromString(heard)
 
     def _finished(self, message: ForwardMsg) -> bool:
         match message.WhichOneof("type"):

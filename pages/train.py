@@ -8,6 +8,7 @@ from vit.ui.panels.train.after import downloads, epochs
 from vit.ui.panels.train.live import live
 from vit.ui.panels.train.luck import luck
 from vit.ui.panels.train.recorded import mirror, recorded
+from vit.ui.panels.train.rules import rules
 from vit.ui.panels.train.table import table
 
 frame.title(
@@ -27,4 +28,5 @@ else:
 parts.try_this("choose Fashion-MNIST under *All knobs*. A mirrored shoe is still a shoe: what of the gap? Then "
                "CIFAR-10, with 5,000 train images and 20 epochs: who is ahead now?")
 table()
+rules()
 frame.end("train")

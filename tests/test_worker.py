@@ -17,7 +17,7 @@ from vit import checkpoints, runs
 from vit.config import TrainConfig, ViTConfig
 from vit.data import DataUnavailable
 from vit.reports import Validation
-from vit.runs import queue, work
+from vit.runs import processes, queue, work
 from vit.training import load_examples
 
 PROJECT = Path(__file__).parent.parent
@@ -65,7 +65,7 @@ def test_a_run_killed_in_the_middle_resumes_and_ends_with_the_metrics_of_an_undi
     at_pause = steps_of(killed)[-1]
     server.start(killed.name)
     wait_for(lambda: steps_of(killed)[-1] > at_pause + 20)
-    server.children[killed.name].send_signal(signal.SIGKILL)
+    server.children[killed.name].process.send_signal(signal.SIGKILL)
     wait_for(lambda: state_of(killed) == "failed")
     assert "SIGKILL" in runs.read_status(killed).reason
     with (killed / "metrics.jsonl").open("a") as file:
@@ -106,7 +106,7 @@ def test_after_one_epoch_it_stays_paused_when_its_worker_leaves(server):
     folder = runs.create(ENDLESS)
     server.run_one_epoch(folder.name, epochs_done=0)
     wait_for(lambda: state_of(folder) == "paused")
-    os.kill(server.children[folder.name].pid, signal.SIGTERM)
+    os.kill(server.children[folder.name].process.pid, signal.SIGTERM)
     wait_for(lambda: not server.children)
     assert state_of(folder) == "paused"
     assert runs.Feed(folder).read()[-1].epoch == 1
@@ -271,12 +271,12 @@ def test_a_download_is_told_in_the_status(root, monkeypatch):
 def test_a_warm_worker_takes_a_run_at_once(root):
     server = queue.Dispatcher(root)
     server.expect_a_start()
-    wait_for(lambda: len(server.warm) == min(queue.WARM_WORKERS, runs.max_workers()))
-    warm = list(server.warm)
+    wait_for(lambda: len(server.place.warm) == min(processes.WARM_WORKERS, runs.max_workers()))
+    warm = list(server.place.warm)
     folder = runs.create(CONFIG)
     server.start(folder.name)
     wait_for(lambda: state_of(folder) == "done")
-    assert any(worker not in server.warm for worker in warm)
+    assert any(worker not in server.place.warm for worker in warm)
     server.close()
     wait_for(lambda: all(worker.process.poll() is not None for worker in warm))
 

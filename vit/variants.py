@@ -124,32 +124,29 @@ class SmallerEpsilon(Variant):
                 module.eps = 1e-12
 
 
-class FixedPositions(Variant):
-    """Positions that nobody learns: they lie among the weights and stay as they are."""
+class NoPositions(Variant):
+    """Positions of zero."""
 
     def __init__(self, config: ViTConfig, generator: torch.Generator | None = None):
         super().__init__(config, generator)
-        positions = self.embedding.position_embeddings.requires_grad_(False)
-        with torch.no_grad():
-            positions.copy_(self.positions(config))
-
-    def positions(self, config: ViTConfig) -> Tensor:
-        raise NotImplementedError
+        fix_positions(self, torch.zeros(config.tokens, config.width))
 
 
-class NoPositions(FixedPositions):
-    def positions(self, config: ViTConfig) -> Tensor:
-        return torch.zeros(config.tokens, config.width)
-
-
-class SinePositions(FixedPositions):
+class SinePositions(Variant):
     """PE(t, 2i) = sin(t / 10000^(2i/D)), PE(t, 2i+1) = cos(the same): t counts the tokens, CLS is 0."""
 
-    def positions(self, config: ViTConfig) -> Tensor:
+    def __init__(self, config: ViTConfig, generator: torch.Generator | None = None):
+        super().__init__(config, generator)
         t = torch.arange(config.tokens, dtype=torch.float64)[:, None]
         dimension = torch.arange(config.width)
         angles = t / 10_000 ** ((dimension - dimension % 2) / config.width)  # (T, D)
-        return torch.where(dimension % 2 == 0, angles.sin(), angles.cos()).float()
+        fix_positions(self, torch.where(dimension % 2 == 0, angles.sin(), angles.cos()).float())
+
+
+def fix_positions(model: VisionTransformer, positions: Tensor) -> None:
+    """Nobody learns them: they lie among the weights and stay as they are."""
+    with torch.no_grad():
+        model.embedding.position_embeddings.requires_grad_(False).copy_(positions)
 
 
 class Pixels01(Variant):

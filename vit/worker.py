@@ -79,12 +79,14 @@ def wait_for_a_run() -> Path | None:
     """Wake up fully, then take the folder that the server names; None if it goes without naming one."""
     warm_up()
     folder = Path(sys.stdin.readline().strip())
-    if not folder.name:
-        return None
+    return folder if folder.name else None
+
+
+def tell_the_log(folder: Path) -> None:
+    """Nobody sees this process's terminal: what it says goes beside its run."""
     with (folder / "worker.log").open("ab") as log:
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
-    return folder
 
 
 def warm_up() -> None:
@@ -109,9 +111,10 @@ def main() -> int:
     keep_memory()
     if arguments.heartbeat:
         step_back()
-        folder = wait_for_a_run()
+        folder = wait_for_a_run() if str(arguments.folder) == "-" else arguments.folder
         if folder is None:
             return 0
+        tell_the_log(folder)
     else:
         folder = arguments.folder
         try:

@@ -100,6 +100,11 @@ def test_the_recorded_article_stands_beside_its_own_figures_and_opens_in_the_exp
 # One claim
 
 
+def unfold_curves(visitor, study_id):
+    visitor.session_state[f"claims_learned_{study_id}"] = True
+    return visitor.run()
+
+
 @pytest.mark.parametrize("study", CATALOGUE.values(), ids=lambda study: study.id)
 def test_every_claim_opens_by_its_link_with_a_result_and_without(open_app, folder, study):
     untried = open_app("claims", claim=study.id)
@@ -114,6 +119,9 @@ def test_every_claim_opens_by_its_link_with_a_result_and_without(open_app, folde
     assert shown_title(tried) == study.title
     assert "code as of 0123456789" in html(tried)
     if isinstance(study, Study):
+        assert len(charts(tried)) == 2 + study_curves.by_size(study)  # a claim opens with few charts
+        unfold_curves(tried, study.id)
+        assert not tried.exception
         readings = len({name for run in made_up(study).runs for name, found in run.readings.items()
                         if isinstance(found, list)})
         assert len(charts(tried)) == 3 + readings + study_curves.by_size(study)
@@ -149,7 +157,7 @@ def test_the_link_to_share_names_the_claim(open_app):
 
 def test_another_setting_shows_its_own_curves(open_app, folder):
     shelve(folder, "cls-or-mean")
-    visitor = open_app("claims", claim="cls-or-mean")
+    visitor = unfold_curves(open_app("claims", claim="cls-or-mean"), "cls-or-mean")
     assert "in at 3e-3" in [element.proto.alt for element in visitor.get("plotly_chart")][2]
     visitor.button_group(key="claims_setting_cls-or-mean").set_value("at 1e-3").run()
     assert "in at 1e-3" in [element.proto.alt for element in visitor.get("plotly_chart")][2]

@@ -4,14 +4,13 @@ import errno
 import json
 import os
 import threading
-from types import SimpleNamespace
 
 import pytest
 
 from tests.support.runs import wait_for
 from vit import runs
 from vit.config import TrainConfig, ViTConfig
-from vit.runs import queue, status
+from vit.runs import processes, queue, status
 from vit.runs.state import UNREADABLE
 
 CONFIG = TrainConfig(model=ViTConfig(patch_size=14, width=8, depth=1, heads=2), train_images=200, epochs=2)
@@ -21,7 +20,7 @@ class StandIn:
     """A worker that takes a run and does nothing until it is told how it ends."""
 
     def __init__(self):
-        self.returncode, self.folder, self.signals, self.waits = None, None, [], True
+        self.returncode, self.folder, self.sent_away, self.waits = None, None, False, True
         self.process, self.pid = self, 0
 
     def poll(self):
@@ -36,8 +35,10 @@ class StandIn:
     def send_home(self):
         self.returncode = 0
 
-    def send_signal(self, number):
-        self.signals.append(number)
+    ending = processes.WorkerProcess.ending
+
+    def make_room(self):
+        self.sent_away = True
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def spawned(monkeypatch):
         started.append(StandIn())
         return started[-1]
 
-    monkeypatch.setattr(queue, "spawn", spawn)
+    monkeypatch.setattr(processes, "spawn", spawn)
     monkeypatch.setattr(queue, "LOOK_EVERY", 0.01)
     return started
 
@@ -82,22 +83,43 @@ def taken(spawned):
     return [worker.folder.name for worker in spawned if worker.folder]
 
 
-def test_the_longest_waiting_go_first_and_only_those_of_this_server(server, spawned, root, monkeypatch):
+def test_the_longest_waiting_go_first_whichever_server_they_came_to(server, spawned, root, monkeypatch):
     monkeypatch.setenv("PATCHWISE_WORKERS", "3")
-    other = SimpleNamespace(server="other-server")
-    runs.heartbeat_of(other.server).touch()
-    for name, whose, since in (("c", server, 30), ("a", server, 20), ("b", server, 20), ("x", other, 10),
-                               ("d", server, 40)):
+    runs.heartbeat_of("other-server").touch()
+    for name, whose, since in (("c", server.server, 30), ("a", server.server, 20), ("b", "other-server", 20),
+                               ("x", "gone-server", 10), ("d", "other-server", 40)):
         folder = runs.create(CONFIG, pair_id=name)
-        waits = {"state": "queued", "reason": "", "since": since, "server": whose.server}
+        waits = {"state": "queued", "reason": "", "since": since, "server": whose}
         (folder / "status.json").write_text(json.dumps(waits))
     server._look_at_all = 0.0
     wait_for(lambda: len(taken(spawned)) == 3)
     looks(server)
     assert taken(spawned) == ["a-plain", "b-plain", "c-plain"]
-    assert runs.get("x-plain").state == "queued"
+    assert runs.get("x-plain").state == "interrupted"
+    runs.heartbeat_of("other-server").unlink()
+    assert runs.get("d-plain").state == "queued"  # it waits for us now
     spawned[0].returncode = 1
     wait_for(lambda: taken(spawned)[3:] == ["d-plain"])
+
+
+def test_one_of_two_servers_acts_and_the_other_when_it_has_gone(server, spawned, root):
+    other = queue.Dispatcher(root)
+    first, second = (runs.create(CONFIG, pair_id=name) for name in ("first", "second"))
+    other.start(first.name)
+    wait_for(lambda: taken(spawned) == [first.name])
+    assert not other.children
+    server.close()
+    other.start(second.name)
+    wait_for(lambda: second.name in other.children)
+    other.close()
+
+
+def test_workers_are_warm_at_the_server_that_acts_whichever_a_visitor_comes_to(server, spawned, root):
+    other = queue.Dispatcher(root)
+    other.expect_a_start()
+    wait_for(lambda: len(server.place.warm) == min(processes.WARM_WORKERS, runs.max_workers()))
+    assert not other.place.warm
+    other.close()
 
 
 def test_a_worker_that_is_killed_before_it_began_fails_its_run(server, spawned):
@@ -113,7 +135,7 @@ def test_a_worker_that_is_killed_before_it_began_fails_its_run(server, spawned):
 
 def test_a_worker_that_dies_early_tells_its_last_words(tmp_path):
     (tmp_path / "worker.log").write_text("Traceback\n  ...\nMemoryError: no room for the images\n")
-    assert queue.how_it_ended(1, tmp_path) == (
+    assert processes.how_it_ended(1, tmp_path) == (
         "Its worker ended with an error: MemoryError: no room for the images"
     )
 
@@ -338,7 +360,7 @@ def test_a_pausing_worker_makes_room(server, spawned, monkeypatch):
         runs.write_control(first, "pause")
         runs.write_status(first, "paused", server=server.server)
         server.start(second.name)
-        wait_for(lambda: spawned[0].signals)
+        wait_for(lambda: spawned[0].sent_away)
     spawned[0].returncode = 0
     wait_for(lambda: taken(spawned) == [first.name, second.name])
     assert runs.get(first.name).state == "paused"

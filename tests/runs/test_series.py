@@ -113,9 +113,9 @@ def test_a_series_of_nothing_or_of_endless_names_is_refused(arms, seeds):
 def test_there_is_room_for_as_many_seeds_as_pairs_may_wait(monkeypatch):
     monkeypatch.setenv("PATCHWISE_QUEUE", "5")
     series.create(ARMS, [0, 1])
-    assert series.most_seeds() == 3
+    assert runs.room_in_queue() == 3
     series.create(ARMS, [2, 3, 4])
-    assert series.most_seeds() == 0
+    assert runs.room_in_queue() == 0
 
 
 def test_stopping_leaves_what_is_done_and_the_rest_can_go_on():

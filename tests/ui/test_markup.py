@@ -1,4 +1,7 @@
 import re
+from pathlib import Path
+
+import streamlit
 
 from vit.ui import markup
 
@@ -17,3 +20,11 @@ def test_no_two_of_the_machine_s_scripts_call_different_things_by_one_name():
     script = markup.script("machine.js")
     names = re.findall(r"^(?:const|let|function|class) (\w+)", script, re.MULTILINE)
     assert len(names) == len(set(names))
+
+
+def test_the_page_names_files_of_streamlit_s_that_hold_plotly_and_the_colours_of_code():
+    scripts = Path(streamlit.__file__).parent / "static" / "static" / "js"
+    plotly, code = markup.scripts_of_claims()
+    assert "newPlot" in (scripts / plotly).read_text(encoding="utf-8")
+    assert "bash" in (scripts / code).read_text(encoding="utf-8")
+    assert f'data-of-claims="{plotly} {code}"' in markup.around_pages()

@@ -11,7 +11,7 @@ from starlette.responses import FileResponse, PlainTextResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.testclient import TestClient, WebSocketDenialResponse
 
-from vit.ui import server
+from vit.ui import server, visitor
 
 PROJECT = Path(__file__).parents[2]
 OURS = ["localhost", "localhost:8501", "127.0.0.1", "127.0.0.1:8501", "[::1]:8501", "192.168.1.7:80",
@@ -73,7 +73,57 @@ def test_the_app_runs_the_script_behind_these_rules():
     from app import app
 
     assert Path(app.script_path) == server.SCRIPT
-    assert {rule.cls for rule in app._user_middleware} == {server.KnownHosts, server.NoFrames, server.OwnLook}
+    assert {rule.cls for rule in app._user_middleware} == {
+        server.KnownHosts, server.NoFrames, server.KnownVisitors, server.OwnLook}
+
+
+# Which browser it is
+
+
+def first_page(monkeypatch=None, framed_by="", **headers):
+    """What a browser is told with its first page."""
+    if monkeypatch:
+        monkeypatch.setenv(server.FRAMED_BY, framed_by)
+    routes = [Route("/{path:path}", streamlit_s_page)]
+    browser = TestClient(Starlette(routes=routes, middleware=server.middleware()), base_url="http://localhost")
+    return browser, browser.get("/train", headers={"accept": "text/html,*/*", **headers})
+
+
+def test_each_browser_gets_a_secret_that_no_script_and_no_other_site_can_use():
+    told = [first_page()[1].headers["set-cookie"] for _ in range(2)]
+    secrets = {words.partition(";")[0] for words in told}
+    assert len(secrets) == 2
+    assert all(visitor.is_secret(words.partition("=")[2]) for words in secrets)
+    for words in told:
+        assert words.endswith("; Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax")
+
+
+def test_a_browser_that_has_a_secret_keeps_it():
+    browser, _ = first_page()
+    kept = browser.cookies[visitor.COOKIE]
+    assert "set-cookie" not in browser.get("/", headers={"accept": "text/html"}).headers
+    assert browser.cookies[visitor.COOKIE] == kept
+
+
+@pytest.mark.parametrize("kept", ["", "short", "x" * 44, "<script>", '"' + "x" * 43])
+def test_what_is_no_secret_is_replaced(kept):
+    assert visitor.COOKIE in first_page(cookie=f"{visitor.COOKIE}={kept}")[1].headers["set-cookie"]
+
+
+def test_only_pages_bring_a_secret():
+    assert "set-cookie" not in client().get("/", headers={"accept": "text/html"}).headers  # plain text
+    assert "set-cookie" not in first_page(accept="*/*")[1].headers  # asked for by a script
+
+
+def test_where_it_is_encrypted_the_secret_stays_encrypted_and_in_the_frame_that_was_allowed(monkeypatch):
+    encrypted = {"x-forwarded-proto": "https"}
+    assert first_page(**encrypted)[1].headers["set-cookie"].endswith("HttpOnly; SameSite=Lax; Secure")
+    framed = first_page(monkeypatch, "https://school.example", **encrypted)[1].headers["set-cookie"]
+    assert framed.endswith("HttpOnly; SameSite=None; Secure; Partitioned")
+    assert first_page(monkeypatch, "https://school.example")[1].headers["set-cookie"].endswith("SameSite=Lax")
+
+
+# Our look
 
 
 async def streamlit_s_page(request):

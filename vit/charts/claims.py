@@ -30,6 +30,7 @@ DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 ROW, ABOVE, BELOW = 44, 48, 42  # pixels: of an arm, and of what stands above and below each band
 LABEL = 18  # characters in a line of a label
 BESIDE = 0.24  # of a row: how far a visitor's own dots lie below the recorded ones
+LETTER, LEAST_LEFT = 7.6, 40  # pixels: of a label, and where there is none
 SOFT = "rgba(128,128,128,0.45)"
 
 
@@ -225,23 +226,26 @@ def _layout(study: Study, shown: Sequence[Band], names: Sequence[Sequence[str]],
     font = {"size": 14, "color": colours.TEXT[dark]}
     own: dict[str, Any] = {}
     titles, top = [], 1.0
+    labels = [["<br>".join(wrap(name, LABEL)) for name in of_band] for of_band in names]
     for number, (band, height) in enumerate(zip(shown, heights, strict=True)):
         rows = band.rows(study)
         start, end = top - (height - BELOW) / whole, top - ABOVE / whole
         x, y = (name.replace("x", "xaxis").replace("y", "yaxis") for name in _axes(number).values())
         own[y] = {"domain": [max(start, 0.0), end], "range": [-rows + 0.4, 0.6], "showgrid": False, "zeroline": False,
-                  "tickvals": [-row for row in range(len(names[number]))],
-                  "ticktext": ["<br>".join(wrap(name, LABEL)) for name in names[number]], "tickfont": font}
+                  "tickvals": [-row for row in range(len(labels[number]))], "ticktext": labels[number],
+                  "tickfont": font, "automargin": False}
         own[x] = {"anchor": _axes(number)["yaxis"], "zeroline": False, "gridcolor": colours.GRID,
-                  "showgrid": True, "nticks": 6, "tickfont": font}
+                  "showgrid": True, "nticks": 6, "tickfont": font, "automargin": False}
         if ranges[number]:
             own[x]["range"] = ranges[number]
         titles.append({"text": _title(study, band, differences), "align": "left", "showarrow": False,
                        "x": 0, "xref": "paper", "xanchor": "left", "y": top, "yref": "paper", "yanchor": "top",
                        "font": font})
         top -= height / whole
+    # Plotly would draw everything twice to find out how much room the labels need.
+    longest = max((len(line) for of_band in labels for label in of_band for line in label.split("<br>")), default=0)
     return colours.layout(whole + 8, annotations=titles, hovermode="closest", **own) | {
-        "margin": {"l": 8, "r": 12, "t": 0, "b": 8}}
+        "margin": {"l": max(round(LETTER * longest) + 12, LEAST_LEFT), "r": 12, "t": 0, "b": 8}}
 
 
 def _title(study: Study, band: Band, differences: bool) -> str:

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from vit.files import why, write_atomically
 from vit.runs.limits import RunError
 from vit.runs.metrics import feed
 from vit.runs.names import RUN_ID, new_pair_id
+from vit.runs.owners import as_mark
 from vit.runs.state import ACTIVE, MAY_WAIT, RESUMABLE
 from vit.runs.status import is_a_time, is_locked, read_status, read_stored, root, write_control, write_status
 
@@ -58,6 +60,7 @@ class Run:
     reason: str
     since: float
     role: Role
+    owner: str = ""  # the mark of whoever started it; empty for nobody's
 
     @property
     def active(self) -> bool:
@@ -80,8 +83,12 @@ class Run:
 def folder_of(run_id: str) -> Path:
     """The folder of a run, for names that can only mean a folder right under the root."""
     if not RUN_ID.fullmatch(run_id) or not (root() / run_id / "config.json").is_file():
-        raise FileNotFoundError(f"There is no run {run_id[:80]!r}; it may have been deleted.")
+        raise gone(run_id)
     return root() / run_id
+
+
+def gone(run_id: str) -> FileNotFoundError:
+    return FileNotFoundError(f"There is no run {run_id[:80]!r}; it may have been deleted.")
 
 
 def checkpoint_path(run_id: str, stem: str) -> Path:
@@ -173,7 +180,7 @@ def read_run(folder: Path) -> Run:
     status = read_status(folder)
     in_common = pair_id if pair_id and folder.name.startswith(pair_id) else folder.name  # it may have been renamed
     return Run(folder.name, folder, in_common, preset, float(created), threads, config,
-               status.state, status.reason, status.since, role)
+               status.state, status.reason, status.since, role, as_mark(recorded.get("owner")))
 
 
 def _role_of(recorded: dict[str, Any], config: TrainConfig) -> Role:
@@ -199,7 +206,7 @@ def _check(name: str, value: object, good: bool) -> None:
 
 
 def create(config: TrainConfig, preset: str = "", pair_id: str = "", folder: Path | None = None,
-           threads: int | None = None, role: Role | None = None) -> Path:
+           threads: int | None = None, role: Role | None = None, owner: str = "") -> Path:
     """A new run folder, waiting to be resumed for the first time: a whole one, or none."""
     pair_id = pair_id or new_pair_id()
     folder = folder or root() / f"{pair_id}-{'flips' if config.flips else 'plain'}"
@@ -207,7 +214,7 @@ def create(config: TrainConfig, preset: str = "", pair_id: str = "", folder: Pat
     if not 1 <= threads <= MOST_THREADS:
         raise ValueError(f"A run has 1 to {MOST_THREADS} threads, not {threads}.")
     recorded = {"train": asdict(config), "preset": preset, "pair": pair_id, "created": time.time(),
-                "threads": threads} | ({"role": asdict(role)} if role else {})
+                "threads": threads} | ({"role": asdict(role)} if role else {}) | ({"owner": owner} if owner else {})
     was_there = folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -221,10 +228,22 @@ def create(config: TrainConfig, preset: str = "", pair_id: str = "", folder: Pat
 
 
 def delete(run_id: str, even_if_active: bool = False) -> None:
-    """Remove the folder with all that is in it; one whose run trains or waits only if told to."""
+    """Erase the folder with all that is in it; one whose run trains or waits only if told to."""
+    remove(run_id, _erase, even_if_active)
+
+
+def _erase(folder: Path) -> None:
+    try:
+        shutil.rmtree(folder)
+    except FileNotFoundError:  # somebody else is at it as well
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove(run_id: str, take_away: Callable[[Path], None], even_if_active: bool) -> None:
+    """End what is going on in a folder, then take it away."""
     folder = root() / run_id
     if not RUN_ID.fullmatch(run_id) or folder not in folders(run_id):
-        raise FileNotFoundError(f"There is no run {run_id[:80]!r}; it may have been deleted.")
+        raise gone(run_id)
     if read_status(folder).state in ACTIVE and not even_if_active:
         raise RunError("This run still trains, or waits for its turn. Stop it first, then delete it.")
     try:
@@ -234,9 +253,9 @@ def delete(run_id: str, even_if_active: bool = False) -> None:
             if time.monotonic() > patience:
                 raise RunError("The run is still busy and could not be deleted. Try again in a moment.")
             time.sleep(0.05)
-        shutil.rmtree(folder)
+        take_away(folder)
     except FileNotFoundError:  # somebody else was quicker
-        shutil.rmtree(folder, ignore_errors=True)
+        pass
     except OSError as error:
         raise RunError(f"The run could not be deleted. {why(error)}") from error
     finally:

@@ -4,7 +4,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from vit.environment import whole_number
+from vit.environment import ray_address, whole_number
+from vit.runs.owners import key_is_set
 
 MB = 1_000_000
 CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")  # of cgroup v2
@@ -18,7 +19,9 @@ class RunError(Exception):
 
 
 def fair_threads() -> int:
-    """Threads of one worker, so that twins share the cores."""
+    """Threads of one worker, so that twins share the cores; on Ray, each has one core of some node."""
+    if ray_address():
+        return 1
     return max(1, min(4, (os.cpu_count() or 1) // 2))
 
 
@@ -42,6 +45,22 @@ def check_queue(waiting: int, more: int = 1) -> None:
     if waiting + more > max_waiting():
         raise RunError(f"There is room for {max_waiting() - waiting} more of the {max_waiting()} pairs that may wait "
                        f"here, and this would be {more}. Ask for fewer seeds, or try again later.")
+
+
+def max_waiting_each() -> int:
+    """How many of them one visitor may have: half, where there is a teacher; all, where everybody may do everything."""
+    usual = (max_waiting() + 1) // 2 if key_is_set() else max_waiting()
+    return min(max_waiting(), max(1, whole_number("PATCHWISE_QUEUE_EACH", usual)))
+
+
+def check_share(waiting: int, more: int = 1) -> None:
+    """The same for what one visitor has waiting."""
+    if waiting + more > max_waiting_each():
+        most = "1 pair" if max_waiting_each() == 1 else f"{max_waiting_each()} pairs"
+        this = "" if more == 1 else f", and this would be {more} more"
+        then = "Try again when one has begun." if waiting >= max_waiting_each() else "Ask for fewer seeds."
+        raise RunError(f"One visitor may have {most} waiting here. {waiting or 'None'} wait{'s' * (waiting == 1)} "
+                       f"already{this}. {then}")
 
 
 # The disk
@@ -71,10 +90,13 @@ def _sizes(folder: str | os.PathLike[str]) -> Iterator[int]:
         return
 
 
-def check_disk(root: Path, needed: float) -> None:
-    """Refuse what would not fit in the end."""
+def check_disk(root: Path, needed: float, leaving: int = 0) -> None:
+    """Refuse what would not fit in the end; `leaving` of what is there was deleted, and is about to go."""
     used, limit = disk_used(root), disk_limit()
     if used + needed > limit:
+        if used - leaving + needed <= limit:
+            raise RunError(f"The runs take {used / MB:,.0f} of {limit / MB:,.0f} MB. {leaving / MB:,.0f} MB of that "
+                           "were deleted and are free within a minute: try again then.")
         raise RunError(f"The runs take {used / MB:,.0f} MB, these would take up to {needed / MB:,.0f} MB more, and "
                        f"{limit / MB:,.0f} MB is the limit here. Delete old runs to make room.")
 
@@ -82,15 +104,33 @@ def check_disk(root: Path, needed: float) -> None:
 # Memory
 
 
+def pair_memory() -> float:
+    """What twins may take together: their share beside as many others as may train at once, or less if told so."""
+    return min(_share_of_memory(), _allowed_memory())
+
+
 def check_memory(needed: float) -> None:
-    """Refuse twins that would not fit beside as many others as may train at once."""
-    there_is = min(_machine_memory(), _container_memory())
-    share = there_is / max(1, max_workers() / 2)
-    if needed > share:
-        alone = share == there_is
-        others = "" if alone else f", {share / 1e9:,.1f} GB for each pair if {max_workers()} runs train at once"
-        raise RunError(f"Both twins together would take about {needed / 1e9:,.1f} GB of memory, and this machine has "
-                       f"{there_is / 1e9:,.1f} GB{others}. A smaller width, depth, MLP or batch size would do.")
+    if needed <= pair_memory():
+        return
+    there_is, share, allowed = _memory(), _share_of_memory(), _allowed_memory()
+    others = f", {share / 1e9:,.1f} GB for each pair if {max_workers()} runs train at once" if share < there_is else ""
+    limit = (f"{allowed / 1e9:,.1f} GB is the most that a pair may take here" if allowed < share
+             else f"this machine has {there_is / 1e9:,.1f} GB{others}")
+    raise RunError(f"Both twins together would take about {needed / 1e9:,.1f} GB of memory, and {limit}. "
+                   "A smaller width, depth, MLP or batch size would do.")
+
+
+def _allowed_memory() -> float:
+    return whole_number("PATCHWISE_PAIR_MB", 0) * MB or float("inf")
+
+
+def _share_of_memory() -> float:
+    """Of Ray's nodes nothing is known here: they are taken to be like this machine, with one pair each."""
+    return _memory() / (1 if ray_address() else max(1, max_workers() / 2))
+
+
+def _memory() -> float:
+    return min(_machine_memory(), _container_memory())
 
 
 def _machine_memory() -> float:

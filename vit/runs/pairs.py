@@ -5,6 +5,8 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 
+import vit.runs.asking as asking
+import vit.runs.deleted as deleted
 import vit.runs.folder as folders
 import vit.runs.limits as limits
 from vit.config import TrainConfig
@@ -24,22 +26,29 @@ def create_twins(config: TrainConfig, preset: str = "") -> str:
     return create_pair({FLIPS[flips]: replace(config, flips=flips) for flips in (False, True)}, preset, "flips")
 
 
-def create_pair(arms: Arms, preset: str = "", topic: str = "") -> str:
+def create_pair(arms: Arms, preset: str = "", topic: str = "", owner: str = "") -> str:
     """A run for each arm, side by side; returns what their names have in common."""
-    check(arms, pairs=1)
+    check(arms, 1, owner)
     pair_id = new_pair_id()
-    create_arms(arms, preset, pair_id, topic)
+    create_arms(arms, preset, pair_id, topic, owner=owner)
     return pair_id
 
 
-def check(arms: Arms, pairs: int) -> None:
+def check(arms: Arms, pairs: int, owner: str = "") -> None:
     """Refuse in a sentence what would not fit here, so many times over."""
-    limits.check_queue(len(waiting_pairs()), pairs)
+    check_queue(owner, pairs)
     limits.check_memory(2 * max(config.memory for config in arms.values()))
-    limits.check_disk(root(), pairs * sum(config.disk for config in arms.values()))
+    limits.check_disk(root(), pairs * sum(config.disk for config in arms.values()), deleted.size())
 
 
-def create_arms(arms: Arms, preset: str, pair_id: str, topic: str, series: str = "") -> list[str]:
+def check_queue(owner: str, more: int = 1, but: str = "") -> None:
+    """Refuse what may not wait, or no more of it from this owner; `but` is a pair that does not count."""
+    limits.check_queue(len(waiting_pairs() - {but}), more)
+    if owner:
+        limits.check_share(len(waiting_pairs(owner) - {but}), more)
+
+
+def create_arms(arms: Arms, preset: str, pair_id: str, topic: str, series: str = "", owner: str = "") -> list[str]:
     """The folders of one pair, all of them or none; returns their names."""
     made = []
     try:
@@ -47,7 +56,8 @@ def create_arms(arms: Arms, preset: str, pair_id: str, topic: str, series: str =
             place = root() / f"{pair_id}-{FOLDER_NAMES.get(name, slug(name))}"
             if place in made:  # two arms whose names begin alike
                 place = place.with_name(f"{place.name}-{side + 1}")
-            made.append(folders.create(config, preset, pair_id, place, role=Role(name, side, topic, series)))
+            made.append(folders.create(config, preset, pair_id, place, role=Role(name, side, topic, series),
+                                       owner=owner))
     except OSError as error:
         for folder in made:
             shutil.rmtree(folder, ignore_errors=True)
@@ -66,5 +76,12 @@ def pair(pair_id: str) -> list[Run]:
     return sorted((run for run in found if run.pair == pair_id), key=lambda run: run.role.side)
 
 
-def waiting_pairs() -> set[str]:
-    return {pair_of(run_id) for _, run_id, _ in folders.waiting()}
+def waiting_pairs(owner: str = "") -> set[str]:
+    """All that wait for their turn, or those of one owner."""
+    return {pair_of(run_id) for _, run_id, _ in folders.waiting() if not owner or asking.owner_of(run_id) == owner}
+
+
+def room_in_queue(owner: str = "") -> int:
+    """How many more pairs may wait now, of this owner if there is one."""
+    room = limits.max_waiting() - len(waiting_pairs())
+    return max(0, min(room, limits.max_waiting_each() - len(waiting_pairs(owner))) if owner else room)

@@ -1,69 +1,52 @@
 """The server's side of training: a thread that starts workers when their turn comes and notices their end.
 
-The queue is in the run folders: those whose state is queued, for this server, the longest waiting first.
-A worker needs seconds to wake up before it can take a run: while visitors look at the page, two are warm.
+The queue is in the run folders: those whose state is queued, the longest waiting first. Where several servers share
+these folders, one of them acts for all; should it die, another goes on.
 """
 
 import contextlib
 import os
 import secrets
-import signal
-import subprocess
+import socket
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
 
 import vit.runs.folder as runs
 import vit.runs.limits as limits
 from vit.files import why
+from vit.runs.acting import Acting, alone_at_the_queue, rung_at
+from vit.runs.asking import owner_of
+from vit.runs.deleted import erase_old
 from vit.runs.names import pair_of
-from vit.runs.pairs import waiting_pairs
-from vit.runs.status import PROJECT, heartbeat_of, is_locked, read_status, write_status
+from vit.runs.pairs import check_queue
+from vit.runs.places import Ending, Job, place
+from vit.runs.status import heartbeat_of, is_locked, read_status, read_stored, write_status
 from vit.runs.status import root as runs_root
 
 LOOK_EVERY = 0.25  # seconds
 LOOK_AT_ALL_EVERY = 5
-WARM_WORKERS = 2
 WARM_FOR = 300  # seconds after the last visitor came
-
-
-@dataclass(frozen=True)
-class WorkerProcess:
-    """A worker's process, and where it hears which run it is to take."""
-
-    process: subprocess.Popen[bytes]
-    ear: IO[bytes]
-
-    def tell(self, folder: Path) -> None:
-        with contextlib.suppress(BrokenPipeError):  # it died this instant, which the next look will notice
-            self.ear.write(f"{folder.resolve()}\n".encode())
-            self.ear.close()
-
-    def send_home(self) -> None:
-        with contextlib.suppress(BrokenPipeError):
-            self.ear.close()
-
-    @property
-    def waits(self) -> bool:
-        return self.process.poll() is None and not self.ear.closed
 
 
 class Dispatcher:
     def __init__(self, root: Path):
         self.root = root
-        self.server = f"{os.getpid()}-{secrets.token_hex(4)}"
-        self.children: dict[str, subprocess.Popen[bytes]] = {}
-        self.warm: list[WorkerProcess] = []
+        self.server = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
+        self.children: dict[str, Job] = {}
         self.problem = ""  # why no run can be started now, as a sentence; empty if all is well
         self.troubles: dict[str, str] = {}  # runs that are left alone until somebody resumes them, and why
         self.heartbeat = heartbeat_of(self.server)
+        self.place = place(self.heartbeat)
+        self.acting = Acting()
+        self._expected = heartbeat_of("expected")  # when a visitor last came, to whichever server
+        self._acted = False
+        self._rung_at = 0
         self._given: dict[str, float] = {}  # since when the run of a child had waited
+        self._left_alone: dict[str, float] = {}  # since when runs with troubles have waited
         self._look_at_all = 0.0
-        self._warm_until = 0.0
         self._wake = threading.Event()
         self._stopped = False
         self._attempt()  # the heart beats before the first run is queued
@@ -72,15 +55,15 @@ class Dispatcher:
 
     def start(self, *run_ids: str) -> None:
         """Begin, or go on: at once where a worker is only pausing, else when the run's turn comes."""
-        for run_id in run_ids:
-            self._resume(run_id)
+        self._resume(*run_ids)
 
     def run_one_epoch(self, run_id: str, epochs_done: int) -> None:
         self._resume(run_id, until_epoch=epochs_done + 1)
 
     def expect_a_start(self) -> None:
         """A visitor looks at the page: let workers wake up before the button is pressed."""
-        self._warm_until = time.monotonic() + WARM_FOR
+        with contextlib.suppress(OSError):  # which the next look will tell
+            self._expected.touch()
         self._wake.set()
 
     def close(self) -> None:
@@ -88,24 +71,25 @@ class Dispatcher:
         self._stopped = True
         self._wake.set()
         self._thread.join()
-        for worker in self.warm:
-            worker.send_home()
-            worker.process.wait()
+        self.place.close()
+        self.acting.leave()
         with contextlib.suppress(OSError):
             self.heartbeat.unlink(missing_ok=True)
         _dispatchers.pop(self.root, None)
 
-    def _resume(self, run_id: str, until_epoch: int | None = None) -> None:
+    def _resume(self, *run_ids: str, until_epoch: int | None = None) -> None:
         with _one_at_a_time:  # or many who come at once would all find room in the queue
-            if not is_locked(runs.folder_of(run_id)):
-                limits.check_queue(len(waiting_pairs() - {pair_of(run_id)}))
             try:
-                runs.resume(run_id, self.server, until_epoch)
+                with alone_at_the_queue():
+                    for run_id in run_ids:
+                        if not is_locked(runs.folder_of(run_id)):
+                            check_queue(owner_of(run_id), but=pair_of(run_id))
+                        runs.resume(run_id, self.server, until_epoch)
+                        self.troubles.pop(run_id, None)
             except FileNotFoundError:
                 raise
             except OSError as error:
                 raise limits.RunError(f"The run could not be started. {why(error)}") from error
-        self.troubles.pop(run_id, None)
         self._look_at_all = 0.0
         self._wake.set()
 
@@ -122,7 +106,12 @@ class Dispatcher:
         try:
             self._beat()
             self._reap()
-            self._start_waiting()
+            acts = self.acting.is_ours()
+            if acts and not self._acted:
+                self._take_over()
+            self._acted = acts
+            if acts:
+                self._start_waiting()
             self._keep_warm()
             problem = ""
         except OSError as error:
@@ -141,31 +130,51 @@ class Dispatcher:
             _forget_old_servers(self.heartbeat.parent)
             self.heartbeat.touch()
 
+    def _take_over(self) -> None:
+        """Look after what the server before us has left: workers that outlive it."""
+        self._look_at_all = 0.0
+        for run in runs.list_runs():
+            with self._trouble_of(run.id):
+                job = self.place.find(run)
+                if job and run.id not in self.children:
+                    self.children[run.id], self._given[run.id] = job, run.since
+
     def _reap(self) -> None:
         for run_id, child in list(self.children.items()):
-            if child.poll() is None:
+            ending = child.ending()
+            if ending is None:
                 continue
             del self.children[run_id]
             given = self._given.pop(run_id)
             self._look_at_all = 0.0
             with self._trouble_of(run_id):
-                self._tell_the_end(self.root / run_id, child.returncode, given)
+                self._tell_the_end(self.root / run_id, ending, given)
 
-    def _tell_the_end(self, folder: Path, code: int, given: float) -> None:
-        if not code or not folder.is_dir() or is_locked(folder):
+    def _tell_the_end(self, folder: Path, ending: Ending, given: float) -> None:
+        if not ending.reason or not folder.is_dir() or is_locked(folder):
             return
         status = read_status(folder)
         never_began = status.state == "queued" and status.since == given
         if status.state == "interrupted" or never_began:
-            write_status(folder, "failed", how_it_ended(code, folder))
+            if ending.again:  # and it is the next, having waited longest
+                write_status(folder, "queued", ending.reason, self.server, given)
+            else:
+                write_status(folder, "failed", ending.reason)
 
     def _start_waiting(self) -> None:
-        if time.monotonic() < self._look_at_all:
+        rung_at_last = rung_at()
+        if time.monotonic() < self._look_at_all and rung_at_last == self._rung_at:
             return
+        self._rung_at = rung_at_last
         self._look_at_all = time.monotonic() + LOOK_AT_ALL_EVERY
-        for since, run_id, server in runs.waiting():
-            if server != self.server or run_id in self.children or run_id in self.troubles:
-                continue
+        erase_old()
+        waiting = [(run_id, server) for since, run_id, server in runs.waiting()
+                   if run_id not in self.children and not self._is_left_alone(run_id, since)]
+        for run_id, server in waiting:
+            if server != self.server:
+                with self._trouble_of(run_id):
+                    self._adopt(self.root / run_id)
+        for run_id, _ in waiting:
             self._look_at_all = 0.0  # somebody waits: look again soon
             if len(runs.busy() | self.children.keys()) >= limits.max_workers():
                 self._send_a_pausing_worker_away()
@@ -174,8 +183,13 @@ class Dispatcher:
             with self._trouble_of(run_id):
                 run = self._read_or_fail(self.root / run_id)
             if run:
-                self.children[run_id] = self._give_to_a_worker(run)
-                self._given[run_id] = since
+                self.children[run_id], self._given[run_id] = self.place.start(run), run.since
+
+    def _adopt(self, folder: Path) -> None:
+        """What waits for another server waits for us from now on, and loses nothing if that server ends."""
+        if not is_locked(folder):
+            stored = read_stored(folder)
+            write_status(folder, "queued", stored.reason, self.server, stored.since)
 
     def _read_or_fail(self, folder: Path) -> runs.Run | None:
         try:
@@ -195,63 +209,26 @@ class Dispatcher:
         except Exception as error:
             reason = why(error) if isinstance(error, OSError) else str(error) or type(error).__name__
             self.troubles[run_id] = f"The server cannot go on with it. {reason}"
+            self._left_alone[run_id] = read_stored(self.root / run_id).since
             tell_the_host(f"Run {run_id}: {self.troubles[run_id]}")
 
-    def _give_to_a_worker(self, run: runs.Run) -> subprocess.Popen[bytes]:
-        waiting = [worker for worker in self.warm if worker.waits]
-        if waiting and run.threads == limits.fair_threads():
-            worker = waiting[0]
-            self.warm.remove(worker)
-        else:
-            worker = spawn(run.threads, self.heartbeat)
-        worker.tell(run.folder)
-        return worker.process
+    def _is_left_alone(self, run_id: str, since: float) -> bool:
+        if run_id in self.troubles and self._left_alone[run_id] != since:  # resumed, perhaps on another server
+            del self.troubles[run_id]
+        return run_id in self.troubles
 
     def _send_a_pausing_worker_away(self) -> None:
         for run_id, child in self.children.items():
             if read_status(self.root / run_id).state == "paused":
-                child.send_signal(signal.SIGTERM)
+                child.make_room()
                 return
 
     def _keep_warm(self) -> None:
-        self.warm = [worker for worker in self.warm if worker.process.poll() is None]
-        if time.monotonic() > self._warm_until:
-            for worker in self.warm:
-                worker.send_home()
-        elif len(self.warm) + len(self.children) < min(WARM_WORKERS, limits.max_workers()):
-            self.warm.append(spawn(limits.fair_threads(), self.heartbeat))
-
-
-def spawn(threads: int, heartbeat: Path) -> WorkerProcess:
-    """A worker that wakes up and then waits for the folder of its run on its standard input."""
-    environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
-    with (heartbeat.parent / "workers.log").open("ab") as log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "vit.worker", "-", "--heartbeat", heartbeat.resolve()],
-            cwd=PROJECT, env=environment, stdin=subprocess.PIPE, stdout=log, stderr=log,
-            start_new_session=True,  # Ctrl-C in the server's terminal is not meant for it
-        )
-    assert process.stdin is not None  # it is a pipe
-    return WorkerProcess(process, process.stdin)
-
-
-def how_it_ended(code: int, folder: Path) -> str:
-    if code < 0:
-        name = name_of_signal(-code)
-        hint = ", perhaps because memory ran out" if name == "SIGKILL" else ""
-        return f"Its worker was killed ({name}{hint}). It can go on from where it last saved."
-    try:
-        last_words = (folder / "worker.log").read_text(errors="replace").strip().splitlines()[-1][:200]
-    except (OSError, IndexError):
-        last_words = "no word"
-    return f"Its worker ended with an error: {last_words}"
-
-
-def name_of_signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:  # there are more than have a name
-        return f"signal {number}"
+        try:
+            expected = self._acted and time.time() - self._expected.stat().st_mtime < WARM_FOR
+        except OSError:  # nobody came yet
+            expected = False
+        self.place.keep_warm(expected, len(self.children))
 
 
 def tell_the_host(words: str) -> None:
@@ -262,7 +239,7 @@ def tell_the_host(words: str) -> None:
 def _forget_old_servers(folder: Path) -> None:
     for path in folder.iterdir():
         with contextlib.suppress(OSError):
-            if time.time() - path.stat().st_mtime > 3600:
+            if "-" in path.name and time.time() - path.stat().st_mtime > 3600:  # the others are of all servers
                 path.unlink()
 
 

@@ -8,13 +8,14 @@ import contextlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+import vit.runs.asking as asking
 import vit.runs.folder as folders
-import vit.runs.limits as limits
 import vit.runs.pairs as pairs
 from vit.runs.folder import LONGEST_WORD, Run, Unreadable
 from vit.runs.limits import RunError
 from vit.runs.metrics import last_verdict
 from vit.runs.names import RUN_ID, new_pair_id, of_seed
+from vit.runs.owners import Visitor
 from vit.runs.pairs import Arms
 from vit.runs.queue import dispatcher
 
@@ -86,12 +87,8 @@ class Series:
 # Making them
 
 
-def most_seeds() -> int:
-    """How many there is room for in the queue now."""
-    return max(0, limits.max_waiting() - len(pairs.waiting_pairs()))
-
-
-def create(arms: Arms, seeds: Iterable[int], *, topic: str = "", preset: str = "", series_id: str = "") -> str:
+def create(arms: Arms, seeds: Iterable[int], *, topic: str = "", preset: str = "", series_id: str = "",
+           owner: str = "") -> str:
     """All arms with all seeds wait for their turn, seed by seed. Returns the name of the series.
 
     The name of one that is there lets more seeds join it. What would not fit is refused by RunError, a sentence, and
@@ -100,13 +97,13 @@ def create(arms: Arms, seeds: Iterable[int], *, topic: str = "", preset: str = "
     wanted = sorted(set(seeds))
     there = read(series_id) if series_id else None
     _check_names(arms, wanted, topic, there)
-    pairs.check(arms, len(wanted))
+    pairs.check(arms, len(wanted), owner)
     series_id = series_id or new_pair_id()
     made: list[str] = []
     try:
         for seed in wanted:
             of_this_seed = {name: replace(config, seed=seed) for name, config in arms.items()}
-            made += pairs.create_arms(of_this_seed, preset, of_seed(series_id, seed), topic, series_id)
+            made += pairs.create_arms(of_this_seed, preset, of_seed(series_id, seed), topic, series_id, owner)
         dispatcher().start(*made)
     except (RunError, OSError):
         for run_id in made:
@@ -155,20 +152,32 @@ def find(topic: str) -> list[str]:
 # What may be asked of them
 
 
-def stop(series_id: str) -> None:
-    """What has not ended ends, in good order; what was measured stays."""
+def stop(series_id: str, by: Visitor | None = None) -> None:
+    """What has not ended ends, in good order; what was measured stays. A visitor has to be one who may."""
     found = read(series_id)
-    for run in found.runs if found else ():
-        if run.state not in ENDED:
-            with contextlib.suppress(FileNotFoundError):
-                folders.stop(run.id)
+    going_on = unfinished(found) if found else []
+    if by:
+        asking.check(by, *(run.id for run in going_on))
+    for run in going_on:
+        with contextlib.suppress(FileNotFoundError):
+            folders.stop(run.id)
 
 
-def resume(series_id: str) -> None:
+def unfinished(found: Series) -> list[Run]:
+    return [run for run in found.runs if run.state not in ENDED]
+
+
+def resume(series_id: str, by: Visitor | None = None) -> None:
     """What was stopped, or held up, waits for its turn again."""
     found = read(series_id)
-    dispatcher().start(*(run.id for run in (found.runs if found else ())
-                         if run.resumable and not came_to_its_end(run)))
+    waiting = [run.id for run in held_up(found)] if found else []
+    if by:
+        asking.check(by, *waiting)
+    dispatcher().start(*waiting)
+
+
+def held_up(found: Series) -> list[Run]:
+    return [run for run in found.runs if run.resumable and not came_to_its_end(run)]
 
 
 def delete(series_id: str) -> None:

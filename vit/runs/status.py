@@ -18,6 +18,7 @@ from vit.runs.state import STATES, Facts, state_of
 
 PROJECT = Path(__file__).parent.parent.parent
 SERVER_GONE_AFTER = 10  # seconds without a heartbeat
+ACTING = "acting"  # the server that looks after all runs, whichever it is now: see vit/runs/acting.py
 END_OF_TIME = 253_402_300_799  # the last second of the year 9999: calendars go no further
 
 
@@ -51,8 +52,8 @@ def read_control(folder: Path) -> str:
     return command if re.fullmatch(r"pause|stop|until \d{1,9}", command) else "run"
 
 
-def write_status(folder: Path, state: str, reason: str = "", server: str = "") -> None:
-    status = {"state": state, "reason": reason, "since": time.time(), "server": server}
+def write_status(folder: Path, state: str, reason: str = "", server: str = "", since: float | None = None) -> None:
+    status = {"state": state, "reason": reason, "since": time.time() if since is None else since, "server": server}
     write_atomically(folder / "status.json", json.dumps(status).encode())
 
 
@@ -91,7 +92,7 @@ def locked(folder: Path) -> Iterator[bool]:
     """Hold the folder as its one worker; False if another has it. The system lets go when we die."""
     with (folder / "worker.lock").open("w") as file:
         patience = time.monotonic() + 2  # a reader who looks holds it for an instant
-        while not (held := _try_lock(file, alone=True)) and time.monotonic() < patience:
+        while not (held := try_lock(file, alone=True)) and time.monotonic() < patience:
             time.sleep(0.02)
         yield held
 
@@ -99,12 +100,12 @@ def locked(folder: Path) -> Iterator[bool]:
 def is_locked(folder: Path) -> bool:
     try:
         with (folder / "worker.lock").open("r+") as file:
-            return not _try_lock(file, alone=False)
+            return not try_lock(file, alone=False)
     except OSError:
         return False
 
 
-def _try_lock(file: IO[str], alone: bool) -> bool:
+def try_lock(file: IO[Any], alone: bool) -> bool:
     try:
         if os.name == "nt":
             import msvcrt

@@ -38,7 +38,14 @@ def around_pages() -> str:
     terms = [{"name": term.name, "also": term.also, "meaning": term.meaning, "symbol": term.symbol}
              for term in glossary.TERMS if term.marked]
     return render("page", style=text("page.css") + text("frame.css"), script=text("page.js"), colours=colours.CSS,
-                  terms=terms, groups=glossary.GROUPS)
+                  terms=terms, groups=glossary.GROUPS, scripts_of_claims=" ".join(scripts_of_claims()))
+
+
+def scripts_of_claims() -> list[str]:
+    """The files, by names that change with each version, in which Streamlit sends what only claims need at once."""
+    scripts = Path(st.__file__).parent / "static" / "static" / "js"
+    kinds = ("PlotlyChart", "StreamlitSyntaxHighlighter")
+    return [file.name for kind in kinds for file in scripts.glob(f"{kind}.*.js")]
 
 
 @cache

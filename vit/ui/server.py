@@ -9,6 +9,7 @@ There it is sent once per visit, where an element of a page is sent with every c
 
 import ipaddress
 import os
+import secrets
 import socket
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,17 +17,18 @@ from pathlib import Path
 import streamlit as st
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.middleware import Middleware
+from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from vit.ui import markup
+from vit.ui import markup, visitor
 
 SCRIPT = Path(__file__).with_name("script.py")
 FRAMED_BY = "PATCHWISE_FRAMED_BY"  # environment variable: sites that may show the app in a frame, separated by spaces
 
 
 def middleware() -> list[Middleware]:
-    return [Middleware(KnownHosts), Middleware(NoFrames), Middleware(OwnLook)]
+    return [Middleware(KnownHosts), Middleware(NoFrames), Middleware(KnownVisitors), Middleware(OwnLook)]
 
 
 class KnownHosts:
@@ -83,6 +85,43 @@ class NoFrames:
             await send(message)
 
         await self.app(scope, receive, with_policy if scope["type"] == "http" else send)
+
+
+class KnownVisitors:
+    """Gives each browser a secret of its own with its first page, by which it is known again: it controls the runs that
+    it starts. The browser sends it also when it opens the stream of a session."""
+
+    A_YEAR = 365 * 24 * 3600
+
+    def __init__(self, app: ASGIApp):
+        self.app = app
+        self.framed = bool(os.environ.get(FRAMED_BY))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def with_secret(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                if headers.get("content-type", "").startswith("text/html"):
+                    headers.append("set-cookie", self.cookie(scope))
+            await send(message)
+
+        await self.app(scope, receive, with_secret if self.is_new(scope) else send)
+
+    @staticmethod
+    def is_new(scope: Scope) -> bool:
+        if scope["type"] != "http" or scope["method"] != "GET":
+            return False
+        headers = Headers(scope=scope)
+        known = cookie_parser(headers.get("cookie", "")).get(visitor.COOKIE, "")
+        return "text/html" in headers.get("accept", "") and not visitor.is_secret(known)
+
+    def cookie(self, scope: Scope) -> str:
+        """Not for scripts, and not for other sites. In a frame, browsers keep it only if it is said to be for one."""
+        encrypted = "https" in (scope["scheme"], Headers(scope=scope).get("x-forwarded-proto"))
+        limits = "SameSite=None; Secure; Partitioned" if encrypted and self.framed else "SameSite=Lax"
+        if encrypted and not self.framed:
+            limits += "; Secure"
+        return f"{visitor.COOKIE}={secrets.token_urlsafe(32)}; Path=/; Max-Age={self.A_YEAR}; HttpOnly; {limits}"
 
 
 class OwnLook:

@@ -57,13 +57,17 @@ function penUp() {
 }
 
 /* A stroke that ends while the connection is broken is never told, though it stays on the canvas: tell what is there
-   when the connection is back. test_a_stroke_drawn_while_the_connection_is_broken_arrives */
+   when the connection is back. test_a_stroke_drawn_while_the_connection_is_broken_arrives
+   Where nothing is to be told, the page is asked for by its address, as page.js does elsewhere. */
 function tellAfterReconnecting() {
   const app = document.querySelector("[data-testid=stApp]");
   const state = () => app.getAttribute("data-test-connection-state");
   let before = state();
   const observer = new MutationObserver(() => {
-    if (before !== "CONNECTED" && state() === "CONNECTED" && lastDrawnOn?.isConnected) tell(lastDrawnOn);
+    if (before !== "CONNECTED" && state() === "CONNECTED") {
+      if (lastDrawnOn?.isConnected) tell(lastDrawnOn);
+      else dispatchEvent(new PopStateEvent("popstate"));
+    }
     before = state();
   });
   observer.observe(app, { attributes: true, attributeFilter: ["data-test-connection-state"] });

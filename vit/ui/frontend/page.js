@@ -38,6 +38,20 @@ history.pushState = (...address) => {
 };
 for (const touch of ["pointerdown", "keydown"]) addEventListener(touch, () => { stepped = false; }, true);
 
+/* A connection that comes back may lead to another server, or to one that has started anew: neither knows this visitor
+   until a page is asked for by its whole address, which the menu does not do. The canvas does so itself. */
+let [met, away] = [false, false];
+
+function askAgainWhenBack([{ target }]) {
+  const connected = target.dataset.testConnectionState === "CONNECTED";
+  const draws = location.pathname.endsWith("/");
+  if (connected && away && !draws) dispatchEvent(new PopStateEvent("popstate"));
+  met ||= connected;
+  away = met && !connected;
+}
+
+new MutationObserver(askAgainWhenBack).observe(app, { subtree: true, attributeFilter: ["data-test-connection-state"] });
+
 /* The tour points: it brings the thing into view and frames it. */
 let pointed = null; // stop and selector
 
@@ -72,6 +86,8 @@ const SYMBOLS = new RegExp(edge(spellings(true)), "gu");
 const READ = "[data-testid=stMain] .stMarkdown, [data-testid=stMain] [data-testid=stCaptionContainer], "
   + "[data-testid=stMain] .katex-html, [data-testid=stSidebar] .stMarkdown";
 const UNREAD = "a, button, label, code, pre, h1, h2, h3, [role=dialog] *, .katex-mathml, .st-key-stepper *";
+const known = new WeakMap(); // of text nodes: what one says is read once, until it says something else
+const highlight = globalThis.Highlight && new Highlight();
 let marked = []; // { range, term }
 
 function spelling(name, term) {
@@ -91,26 +107,40 @@ function* occurrences(node) {
   }
 }
 
-function markTerms() {
-  if (!globalThis.Highlight) return; // the list is there all the same
-  const seen = new Set();
-  const now = [];
+function termsIn(node) {
+  if (known.get(node)?.data === node.data) return known.get(node).terms;
+  const unread = !node.data.trim() || node.parentElement.closest(UNREAD);
+  const terms = unread ? [] : [...occurrences(node)].filter(([term]) => term);
+  known.set(node, { data: node.data, terms });
+  return terms;
+}
+
+function firstOccurrences() {
+  const first = new Map();
   for (const block of all(READ, app)) {
     const walker = document.createTreeWalker(block, NodeFilter.SHOW_TEXT);
     for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-      if (!node.data.trim() || node.parentElement.closest(UNREAD)) continue;
-      for (const [term, start, end] of occurrences(node)) {
-        if (!term || seen.has(term.name)) continue;
-        seen.add(term.name);
-        const range = new Range();
-        range.setStart(node, start);
-        range.setEnd(node, end);
-        now.push({ range, term });
-      }
+      for (const [term, start, end] of termsIn(node)) if (!first.has(term)) first.set(term, { node, start, end });
     }
   }
+  return first;
+}
+
+function markTerms() {
+  if (!highlight) return; // the list is there all the same
+  const now = [...firstOccurrences()].map(([term, { node, start, end }]) => {
+    const before = marked.find(({ range, term: its }) => its === term && range.startContainer === node
+      && range.startOffset === start && range.endOffset === end);
+    if (before) return before;
+    const range = new Range();
+    range.setStart(node, start);
+    range.setEnd(node, end);
+    return { range, term };
+  });
+  for (const old of marked) if (!now.includes(old)) highlight.delete(old.range);
+  for (const mark of now) if (!marked.includes(mark)) highlight.add(mark.range);
   marked = now;
-  CSS.highlights.set("pw-term", new Highlight(...marked.map(({ range }) => range)));
+  if (!CSS.highlights.has("pw-term")) CSS.highlights.set("pw-term", highlight);
 }
 
 /* Its meaning is shown by pointing, tapping, or from the keyboard. */
@@ -212,6 +242,28 @@ function open() {
   document.body.classList.toggle("pw-opened", opened);
 }
 
+/* Streamlit fetches the 5 MB of Plotly with the first chart, and a command's colours with the first command. Where claims
+   are listed, both are one click away, and the browser has time while the list is read. */
+const whenIdle = globalThis.requestIdleCallback ?? setTimeout;
+const idle = () => new Promise((done) => { whenIdle(done); });
+let prepared = false;
+
+async function prepareClaim() {
+  const own = one("script[type=module][src]"); // Streamlit's; the others lie beside it
+  if (prepared || !own || !one(".pw-claims", app)) return;
+  prepared = true;
+  try {
+    for (const script of one("#pw-page").dataset.ofClaims.split(" ")) {
+      await idle();
+      await import(new URL(script, own.src));
+    }
+    await idle();
+    const unseen = document.createElement("div"); // the first chart of all takes three times as long as others
+    await globalThis.Plotly?.newPlot(unseen, [{ x: [0, 1], y: [0, 1], mode: "lines+markers" }], { width: 300, height: 200 });
+    globalThis.Plotly?.purge(unseen);
+  } catch { /* Streamlit tries again, and says so if it cannot */ }
+}
+
 /* Streamlit tells nobody when it has shown something. Terms can wait until it is done. */
 const PAUSE = 300; // milliseconds
 let waiting = 0;
@@ -221,6 +273,9 @@ new MutationObserver(() => {
   follow();
   point();
   clearTimeout(waiting);
-  waiting = setTimeout(() => (globalThis.requestIdleCallback ?? setTimeout)(markTerms), PAUSE);
+  waiting = setTimeout(() => {
+    whenIdle(markTerms);
+    prepareClaim();
+  }, PAUSE);
 }).observe(app, { childList: true, subtree: true, characterData: true });
 follow();

@@ -74,11 +74,11 @@ def both_equations(steps: np.ndarray, layer: int) -> None:
     before, attention, middle, mlp, after = steps
     parts.equation(
         r"(2)\quad \mathbf{z}'_\ell = \mathrm{MSA}(\mathrm{LN}(\mathbf{z}_{\ell-1})) + \mathbf{z}_{\ell-1}",
-        rf"z'_{{{layer + 1}}} = \underbrace{{{rounded(attention)}}}_{{\text{{attention}}}} + "
-        rf"\underbrace{{{bracketed(before)}}}_{{z_{{{layer}}}}} = {rounded(middle)}",
+        r"(3)\quad \mathbf{z}_\ell = \mathrm{MLP}(\mathrm{LN}(\mathbf{z}'_\ell)) + \mathbf{z}'_\ell",
     )
     parts.equation(
-        r"(3)\quad \mathbf{z}_\ell = \mathrm{MLP}(\mathrm{LN}(\mathbf{z}'_\ell)) + \mathbf{z}'_\ell",
+        rf"z'_{{{layer + 1}}} = \underbrace{{{rounded(attention)}}}_{{\text{{attention}}}} + "
+        rf"\underbrace{{{bracketed(before)}}}_{{z_{{{layer}}}}} = {rounded(middle)}",
         rf"z_{{{layer + 1}}} = \underbrace{{{rounded(mlp)}}}_{{\text{{MLP}}}} + "
         rf"\underbrace{{{bracketed(middle)}}}_{{z'_{{{layer + 1}}}}} = {rounded(after)}",
     )

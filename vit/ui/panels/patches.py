@@ -45,10 +45,12 @@ def one_patch(view: View) -> None:
     mean, deviation = map(by_channel, (view.normalisation.mean, view.normalisation.deviation))
     parts.equation(
         rf"x = \frac{{\text{{pixel}}/255 - {mean}}}{{{deviation}}}",
-        [rf"\mathbf{{x}}_p^{{{patch + 1}}} \in \mathbb{{R}}^{{P^2 C}} = \mathbb{{R}}^{{{config.patch_values}}}",
-         rf"\mathbf{{x}}_p^{{{patch + 1}}} = {row_vector(view.trace.patches[patch])}",
-         rf"N = \frac{{H}}{{P}} \cdot \frac{{W}}{{P}} = \frac{{{config.image_size}}}{{{P}}} \cdot "
-         rf"\frac{{{config.image_size}}}{{{P}}} = {N}"],
+        rf"N = \frac{{H}}{{P}} \cdot \frac{{W}}{{P}} = \frac{{{config.image_size}}}{{{P}}} \cdot "
+        rf"\frac{{{config.image_size}}}{{{P}}} = {N}",
+    )
+    parts.equation(
+        rf"\mathbf{{x}}_p^{{{patch + 1}}} \in \mathbb{{R}}^{{P^2 C}} = \mathbb{{R}}^{{{config.patch_values}}}",
+        rf"\mathbf{{x}}_p^{{{patch + 1}}} = {row_vector(view.trace.patches[patch])}",
     )
     show(vectors.row(view.trace.patches[patch], view.dark, alt=f"patch {patch + 1} as one row of numbers", width=640,
                      caption=f"patch {patch + 1} as one row: {config.patch_values} numbers"), "patch_row")

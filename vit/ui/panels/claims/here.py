@@ -16,7 +16,7 @@ from vit.studies.catalogue import CATALOGUE
 from vit.studies.results import Result, findings_of
 from vit.studies.study import Computation, Setting, Study
 from vit.studies.words import count
-from vit.ui import estimates, parts
+from vit.ui import estimates, parts, visitor
 from vit.ui.show import show
 from vit.ui.view import is_dark
 
@@ -66,7 +66,7 @@ def choose_setting(study: Study) -> Setting:
 
 def choose_seeds(study: Study, setting: Setting, recorded: list[int], tried: list[int]) -> None:
     """Which seeds and how many, how long that takes, and the button."""
-    most = min(MOST_SEEDS, max(1, series.most_seeds()))
+    most = min(MOST_SEEDS, max(1, runs.room_in_queue(visitor.me().mark)))
     with st.container(horizontal=True, vertical_alignment="bottom"):
         new = not recorded or st.segmented_control("Seeds", [True, False], default=True, required=True, key="here_new",
                                                    format_func=lambda new: SEEDS[new])
@@ -107,7 +107,8 @@ def start(study: Study, setting: Setting, seeds: list[int]) -> None:
     there = series.read(st.session_state.get(f"here_{topic}", ""))
     joined = there.id if there and not set(there.seeds) & set(seeds) else ""
     try:
-        made = series.create(here.arms_of(study, setting), seeds, topic=topic, series_id=joined)
+        made = series.create(here.arms_of(study, setting), seeds, topic=topic, series_id=joined,
+                             owner=visitor.me().mark)
         st.session_state[f"here_{topic}"] = made
     except (runs.RunError, OSError) as error:
         st.session_state.here_problem = str(error)
@@ -162,17 +163,22 @@ def live(study_id: str, setting_name: str, series_id: str, ticking: bool) -> Non
 
 
 def buttons(found: Series) -> None:
-    stopped = [run for run in found.runs if run.resumable and not series.came_to_its_end(run)]
-    with st.container(horizontal=True):
+    stopped = series.held_up(found)
+    refusal = visitor.refusal(series.unfinished(found) if found.moving else stopped)
+    with st.container(horizontal=True, vertical_alignment="center"):
         if found.moving:
-            st.button("Stop", icon=":material/stop:", key="here_stop", on_click=ask, args=("stop", found.id))
+            st.button("Stop", icon=":material/stop:", key="here_stop", disabled=bool(refusal),
+                      on_click=ask, args=("stop", found.id))
         elif stopped:
-            st.button("Go on", icon=":material/play_arrow:", key="here_resume", on_click=ask, args=("resume", found.id))
+            st.button("Go on", icon=":material/play_arrow:", key="here_resume", disabled=bool(refusal),
+                      on_click=ask, args=("resume", found.id))
+        if refusal:
+            st.caption(refusal)
 
 
 def ask(what: str, series_id: str) -> None:
     try:
-        {"stop": series.stop, "resume": series.resume}[what](series_id)
+        {"stop": series.stop, "resume": series.resume}[what](series_id, by=visitor.me())
     except (runs.RunError, OSError) as error:
         st.session_state.here_problem = str(error)
 

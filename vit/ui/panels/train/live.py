@@ -12,11 +12,12 @@ from vit.datasets import DATASETS
 from vit.numbers import duration
 from vit.reports import Note, Report, Validation, of_kind
 from vit.runs import Run
+from vit.runs.places import where
 from vit.runs.queue import dispatcher
 from vit.studies.questions import brought_by, called
-from vit.ui import parts
+from vit.ui import parts, visitor
 from vit.ui.panels.train import pair
-from vit.ui.panels.train.pair import Judged, Twins, attempt
+from vit.ui.panels.train.pair import Judged, Twins, ask
 from vit.ui.show import show
 
 TICK = 0.5  # seconds
@@ -67,31 +68,31 @@ def buttons(twins: Twins) -> None:
     ids = [run.id for run in twins.runs]
     busy = twins.any_in("running", "queued")
     going_on = [run.id for run in twins.runs if run.resumable]
+    refusal = visitor.refusal(twins.runs)
     with st.container(horizontal=True):
-        st.button("Pause", icon=":material/pause:", disabled=not busy, key="train_pause",
-                  on_click=attempt, args=(runs.pause, *ids))
-        st.button("Resume", icon=":material/play_arrow:", disabled=not going_on, key="train_resume",
-                  on_click=attempt, args=(resume, *going_on))
-        st.button("One epoch", icon=":material/skip_next:", key="train_step", disabled=not (busy or going_on),
-                  help="Train to the end of the epoch, then pause.", on_click=attempt, args=(one_epoch, twins))
+        st.button("Pause", icon=":material/pause:", disabled=bool(refusal) or not busy, key="train_pause",
+                  on_click=ask, args=(runs.pause, *ids))
+        st.button("Resume", icon=":material/play_arrow:", disabled=bool(refusal) or not going_on, key="train_resume",
+                  on_click=ask, args=(dispatcher().start, *going_on))
+        st.button("One epoch", icon=":material/skip_next:", key="train_step",
+                  disabled=bool(refusal) or not (busy or going_on),
+                  help="Train to the end of the epoch, then pause.", on_click=ask, args=(one_epoch, *ids))
         st.button("Stop", icon=":material/stop:", key="train_stop",
-                  disabled=not (busy or twins.any_in("paused")),
-                  on_click=attempt, args=(runs.stop, *ids))
+                  disabled=bool(refusal) or not (busy or twins.any_in("paused")),
+                  on_click=ask, args=(runs.stop, *ids))
         st.button("Reset", icon=":material/replay:", key="train_reset",
                   help="Again from the same initial weights.",
                   on_click=pair.start, args=(twins.arms, twins.runs[0].preset, twins.runs[0].role.topic))
         st.button("New seed", icon=":material/casino:", key="train_seed",
                   help="Other initial weights, another order of images.", on_click=new_seed, args=(twins,))
+    if refusal:
+        st.caption(f"{refusal} Reset and New seed start twins of your own.")
 
 
-def resume(run_id: str) -> None:
-    dispatcher().start(run_id)
-
-
-def one_epoch(twins: Twins) -> None:
-    for run, reports in zip(twins.runs, twins.reports, strict=True):
-        if run.resumable or run.active:
-            dispatcher().run_one_epoch(run.id, compare.epochs_done(reports))
+def one_epoch(run_id: str) -> None:
+    run = runs.get(run_id)
+    if run.resumable or run.active:
+        dispatcher().run_one_epoch(run_id, compare.epochs_done(runs.feed(run.folder).read()))
 
 
 def new_seed(twins: Twins) -> None:
@@ -135,8 +136,8 @@ def in_words(run: Run, reports: list[Report], pace: compare.Pace | None) -> list
     words = [state_in_words(run)]
     if run.state == "queued":
         words = [f"number {runs.place_in_queue(run)} in the queue"]
-    elif running and not pace:
-        words = ["waking up"]
+    elif running:
+        words = [f"{'training' if pace else 'waking up'} {where(run)}".strip()]
     if verdicts:
         words.append(f"reads {verdicts[-1].accuracy:.1%} of {verdicts[-1].images:,} validation images")
     if pace and running:

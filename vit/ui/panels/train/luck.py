@@ -8,7 +8,7 @@ from vit.numbers import duration
 from vit.runs import Run, series
 from vit.runs.series import Series
 from vit.studies.repeats import Repeats
-from vit.ui import estimates, parts
+from vit.ui import estimates, parts, visitor
 from vit.ui.panels.train.pair import Twins, attempt, refuse
 from vit.ui.show import show
 
@@ -54,17 +54,24 @@ def repeats_of(all_runs: list[Run], twins: list[Run]) -> Repeats:
 
 
 def still_coming(found: Series) -> None:
+    refused = visitor.refusal(series.unfinished(found))
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Stop repeating", icon=":material/stop:", key="luck_stop", on_click=attempt,
-                  args=(series.stop, found.id))
-        st.caption(f"{found.ended} of {len(found.runs)} runs have ended. Each dot comes when its run is done.")
+        st.button("Stop repeating", icon=":material/stop:", key="luck_stop", disabled=bool(refused), on_click=attempt,
+                  args=(stop, found.id))
+        st.caption(f"{found.ended} of {len(found.runs)} runs have ended. Each dot comes when its run is done. "
+                   + refused)
+
+
+def stop(series_id: str) -> None:
+    series.stop(series_id, by=visitor.me())
 
 
 def offer(name: str, twins: list[Run], used: set[int]) -> None:
     """So many other seeds, with the time that they take."""
-    room = series.most_seeds()
+    room = runs.room_in_queue(visitor.me().mark)
     if not room:
-        st.caption("The queue is full at the moment. Try again when some runs have begun.")
+        whose = "The queue is full" if not runs.room_in_queue() else "You have as many waiting as one visitor may"
+        st.caption(f"{whose} at the moment. Try again when some runs have begun.")
         return
     offered = [number for number in OFFERED if number <= room] or [room]
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -86,6 +93,7 @@ def how_long(twins: list[Run], count: int) -> str:
 def repeat(name: str, twins: list[Run], seeds: list[int]) -> None:
     arms = {run.role.arm: run.config for run in twins}
     try:
-        series.create(arms, seeds, topic=twins[0].role.topic, preset=twins[0].preset, series_id=name)
+        series.create(arms, seeds, topic=twins[0].role.topic, preset=twins[0].preset, series_id=name,
+                      owner=visitor.me().mark)
     except (runs.RunError, OSError) as error:
         refuse(error)

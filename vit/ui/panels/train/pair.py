@@ -17,6 +17,7 @@ from vit.runs import Arms, Run, series
 from vit.runs.queue import dispatcher
 from vit.studies import questions
 from vit.studies.questions import Question
+from vit.ui import visitor
 
 MOVING = (*runs.ACTIVE, "paused")  # what a worker may change at any moment: one that pauses still listens
 
@@ -104,9 +105,9 @@ def fault() -> str:
 
 def start(arms: Arms, preset: str, topic: str) -> None:
     """New twins for this visitor; their own last ones stop if they still train, those of others go on."""
-    twins: list[Run] = []
+    me, twins = visitor.me(), list[Run]()
     try:
-        pair_id = runs.create_pair(arms, preset, topic)
+        pair_id = runs.create_pair(arms, preset, topic, me.mark)
         twins = runs.pair(pair_id)
         dispatcher().start(*(run.id for run in twins))
     except (runs.RunError, OSError) as error:
@@ -115,10 +116,19 @@ def start(arms: Arms, preset: str, topic: str) -> None:
                 runs.delete(run.id, even_if_active=True)
         refuse(error)
         return
-    before = st.session_state.get("train_started")
-    attempt(runs.stop, *(run.id for run in (runs.pair(before) if before else []) if run.state in MOVING))
-    attempt(series.stop, *([before] if before else []))
+    if before := st.session_state.get("train_started"):
+        repeated = series.read(before)
+        attempt(runs.stop, *(run.id for run in (*runs.pair(before), *(repeated.runs if repeated else ()))
+                             if run.state in MOVING and run.owner == me.mark))
     st.session_state.train_pair = st.session_state.train_started = pair_id
+
+
+def ask(action: Callable[[str], None], *run_ids: str) -> None:
+    """Of runs that this visitor may control: whoever may not is refused, though a button was there to click."""
+    try:
+        runs.ask(visitor.me(), action, *run_ids)
+    except (runs.RunError, runs.Unreadable, OSError) as error:
+        refuse(error)
 
 
 def attempt(action: Callable[[Any], None], *things: Any) -> None:

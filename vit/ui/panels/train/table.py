@@ -12,13 +12,15 @@ import streamlit as st
 from vit import compare, runs
 from vit.charts import training
 from vit.charts.training import Line
-from vit.runs import Run
-from vit.ui import parts
+from vit.runs import Run, deleted
+from vit.runs.names import pair_of
+from vit.ui import parts, visitor
 from vit.ui.panels.train import pair
 from vit.ui.panels.train.live import state_in_words
 from vit.ui.show import show
 
 MOST_LISTED = 40
+LOOK_EVERY = 1.0  # seconds, while something can be taken back
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,10 @@ class Entry:
         return any(run.active for run in self.runs)
 
     @cached_property
+    def owner(self) -> str:
+        return self.runs[0].owner if self.runs else runs.owner_of(self.name)
+
+    @cached_property
     def size(self) -> int:
         folders: list[Path] = [run.folder for run in self.runs] or [runs.root() / self.name]
         return sum(map(runs.disk_used, folders))
@@ -51,6 +57,7 @@ class Entry:
 
 
 def table() -> None:
+    offer_to_take_back()
     entries = all_entries()
     if not entries:
         return
@@ -71,6 +78,9 @@ def table() -> None:
     ).selection.rows
     actions([listed[i] for i in chosen if i < len(listed)])
     ask_before_deleting(entries)
+
+
+# What is there
 
 
 def all_entries() -> list[Entry]:
@@ -97,7 +107,11 @@ def row(entry: Entry, before: Entry | None) -> dict[str, Any]:
         "what changed": changed_since(before, entry) if first else entry.fault,
         "state": ", ".join(dict.fromkeys(map(state_in_words, entry.runs))) or "cannot be read",
         "MB": round(entry.size / 1e6, 1),
-    }
+    } | ({"whose": whose(entry.owner)} if runs.key_is_set() else {})
+
+
+def whose(owner: str) -> str:
+    return "yours" if owner == visitor.me().mark else "another's" if owner else "nobody's"
 
 
 def changed_since(before: Entry | None, entry: Entry) -> str:
@@ -115,13 +129,16 @@ def actions(chosen: list[Entry]) -> None:
         st.caption("Choose a run to look at it or to delete it, two to compare them.")
         return
     readable = [entry for entry in chosen if entry.runs]
-    with st.container(horizontal=True):
+    refusal = next(filter(None, (visitor.me().refusal(entry.owner) for entry in chosen)), "")
+    with st.container(horizontal=True, vertical_alignment="center"):
         if len(chosen) == len(readable) == 1 and st.button("Show this run", icon=":material/visibility:",
                                                             key="train_show"):
             pair.look_at(chosen[0].name)
             st.rerun()
-        st.button(f"Delete {many(len(chosen))}", icon=":material/delete:", key="train_delete",
+        st.button(f"Delete {many(len(chosen))}", icon=":material/delete:", key="train_delete", disabled=bool(refusal),
                   on_click=propose_to_delete, args=(chosen,))
+        if refusal:
+            st.caption(refusal)
     if len(chosen) == len(readable) == 2:
         compare_two(*chosen)
 
@@ -156,8 +173,34 @@ def keep() -> None:
 
 def delete(entries: list[Entry]) -> None:
     keep()
-    confirmed = partial(runs.delete, even_if_active=True)
-    pair.attempt(confirmed, *(run_id for entry in entries for run_id in entry.ids))
+    pair.attempt(partial(deleted.set_aside, visitor.me()), [run_id for entry in entries for run_id in entry.ids])
+    looked_at = st.session_state.get("train_pair")
+    if looked_at in [entry.name for entry in entries] and not pair.read(looked_at):
+        st.session_state.train_left = looked_at
+        pair.look_at(None)
+
+
+def offer_to_take_back() -> None:
+    if deleted.to_take_back(visitor.me()):
+        st.fragment(take_back_bar, run_every=LOOK_EVERY)()
+
+
+def take_back_bar() -> None:
+    found = deleted.to_take_back(visitor.me())
+    if not found:
+        st.rerun()  # their minute is over, or another tab took them back
+    left = min(one.seconds_left for one in found)
+    count = len({pair_of(one.run_id) for one in found})
+    with st.container(horizontal=True, vertical_alignment="center", key="train_deleted"):
+        st.markdown(f"{many(count).capitalize()} deleted. You can take that back for {left:.0f} s.", width="content")
+        st.button("Take back", icon=":material/undo:", key="train_take_back", on_click=take_back)
+
+
+def take_back() -> None:
+    pair.attempt(deleted.take_back, visitor.me())
+    left = st.session_state.pop("train_left", None)
+    if left and not st.session_state.train_pair and pair.read(left):
+        st.session_state.train_pair = left
 
 
 def ask_before_deleting(entries: list[Entry]) -> None:
@@ -170,15 +213,15 @@ def ask_before_deleting(entries: list[Entry]) -> None:
         keep()
 
 
-@st.dialog("Delete for good?", on_dismiss=keep)
+@st.dialog("Delete?", on_dismiss=keep)
 def question(entries: list[Entry]) -> None:
     for entry in entries:
         kind = f"{entry.runs[0].preset or 'own'}, started {entry.started}" if entry.runs else "cannot be read"
         st.markdown(f"- **{parts.as_text(entry.name)}** ({parts.as_text(kind)}), {entry.size / 1e6:,.1f} MB"
                     + (". **It is training now, and will be stopped.**" if entry.training else ""))
-    whose = "" if len(entries) == 1 else f", {sum(entry.size for entry in entries) / 1e6:,.1f} MB in all"
-    st.markdown(f"{many(len(entries)).capitalize()}{whose}: metrics, checkpoints and all. Nobody can bring them back, "
-                "and other visitors may be looking at them.")
+    in_all = "" if len(entries) == 1 else f", {sum(entry.size for entry in entries) / 1e6:,.1f} MB in all"
+    st.markdown(f"{many(len(entries)).capitalize()}{in_all}: metrics, checkpoints and all. Other visitors may be "
+                "looking at them. You can take this back for a minute; then they are gone for good.")
     with st.container(horizontal=True):
         if st.button("Delete", type="primary", icon=":material/delete:", key="train_delete_yes"):
             delete(entries)
@@ -189,12 +232,15 @@ def question(entries: list[Entry]) -> None:
 
 
 def offer_to_clean_up(entries: list[Entry]) -> None:
-    used, limit = runs.disk_used(), runs.disk_limit()
+    used, limit = runs.disk_used() - deleted.size(), runs.disk_limit()
     if used < 0.8 * limit:
         return
     idle = [entry for entry in reversed(entries) if not entry.training]
-    oldest = idle[: max(1, len(idle) // 2)]
-    st.warning(f"The runs take {used / 1e6:,.0f} of {limit / 1e6:,.0f} MB.")
+    ours = [entry for entry in idle if not visitor.me().refusal(entry.owner)]
+    oldest = ours[: max(1, len(ours) // 2)]
+    st.warning(f"The runs take {used / 1e6:,.0f} of {limit / 1e6:,.0f} MB."
+               + ("" if oldest else " None of them is yours to delete."))
     if oldest:
-        st.button(f"Delete the {len(oldest)} oldest", icon=":material/delete_sweep:", key="train_clean_up",
+        of_yours = "" if len(ours) == len(idle) else " of yours"
+        st.button(f"Delete the {len(oldest)} oldest{of_yours}", icon=":material/delete_sweep:", key="train_clean_up",
                   on_click=propose_to_delete, args=(oldest,))
