@@ -178,12 +178,10 @@ def test_a_shipped_model_for_photos_is_offered_beside_the_canvas(shipped, open_a
     checkpoints.save(lively(COLOUR), tmp_path / "photos.safetensors", {"dataset": "cifar10"})
     monkeypatch.setitem(checkpoints.SHIPPED, "photos", tmp_path / "photos.safetensors")
     monkeypatch.setitem(models.NAMES, "photos", "photos · trained")
-    models.shipped_for_photos.cache_clear()
     visitor = open_app()
     next(button for button in visitor.button if button.label.startswith("Or show a photo")).click().run()
     assert visitor.query_params["model"] == "photos"
     assert "It reads **" in words(visitor)
-    models.shipped_for_photos.cache_clear()
 
 
 def test_the_tour_tells_of_the_photo(open_photo):

@@ -13,7 +13,7 @@ from tests.support.verdicts import LABELS, verdict
 from vit import reports, runs
 from vit.config import PRESETS, TRAINING_PRESETS, TrainConfig, ViTConfig
 from vit.runs import folder, status, work
-from vit.ui.panels.train import live, table
+from vit.ui.panels.train import entries, live, table
 
 CONFIG = TrainConfig(
     model=ViTConfig(patch_size=7, width=16, depth=1, heads=2), train_images=640, epochs=2, batch_size=32,
@@ -429,8 +429,8 @@ def test_the_table_looks_into_each_folder_once(small, open_app, root, monkeypatc
     (root / "strange" / "config.json").write_text("[]")
     looked, read_run = [], folder.read_run
     monkeypatch.setattr(folder, "read_run", lambda path: looked.append(path.name) or read_run(path))
-    entries = table.all_entries()
-    assert [bool(entry.runs) for entry in entries] == [True, False]
+    found = entries.all_entries()
+    assert [bool(entry.runs) for entry in found] == [True, False]
     assert len(looked) == len(set(looked)) == 3
 
 

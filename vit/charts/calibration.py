@@ -7,9 +7,10 @@ from vit.charts import colours
 from vit.charts.picture import PlotlyPicture
 
 
-def in_words(measured: Calibration, confidence: float, unsure_below: float, classes: int) -> list[str]:
+def in_words(measured: Calibration, confidence: float, unsure_below: float, classes: int, own: str = "drawing"
+             ) -> list[str]:
     """Why a model that reads so much says so little, in paragraphs."""
-    told = [f"This model reads **{measured.accuracy:.2%}** of {measured.measured_on}, and gives your drawing "
+    told = [f"This model reads **{measured.accuracy:.2%}** of {measured.measured_on}, and gives your {own} "
             f"**{confidence:.1%}**. The first is how often it is right, the second how sure it says it is."]
     if measured.smoothing:
         target, other = 1 - measured.smoothing * (1 - 1 / classes), measured.smoothing / classes
@@ -18,7 +19,7 @@ def in_words(measured: Calibration, confidence: float, unsure_below: float, clas
                     f"other {other:.1%}; later it learned from the opinions of networks that were taught so too. More "
                     "certainty than that would have cost it.")
     alike = measured.bin_of(confidence)
-    told.append(f"None of these images left it as sure as your drawing, at {confidence:.0%}." if alike is None else
+    told.append(f"None of these images left it as sure as your {own}, at {confidence:.0%}." if alike is None else
                 f"Of the {alike.images:,} images on which it was {alike.low:.0%} to {alike.high:.0%} sure, as here, it "
                 f"read **{alike.accuracy:.1%}** right (95 % interval {alike.interval[0]:.0%} to "
                 f"{alike.interval[1]:.0%}).")
@@ -27,7 +28,7 @@ def in_words(measured: Calibration, confidence: float, unsure_below: float, clas
     return told
 
 
-def curve(measured: Calibration, confidence: float, dark: bool) -> PlotlyPicture:
+def curve(measured: Calibration, confidence: float, dark: bool, own: str = "drawing") -> PlotlyPicture:
     """How often the model is right when it is how sure, with the line of those that mean what they say."""
     alike, bins = measured.bin_of(confidence), measured.bins
     writing = {"size": 14, "color": colours.TEXT[dark]}
@@ -46,7 +47,7 @@ def curve(measured: Calibration, confidence: float, dark: bool) -> PlotlyPicture
     )
     yours = {"type": "line", "x0": confidence, "x1": confidence, "y0": 0, "y1": 1, "yref": "paper",
              "line": {"width": 2, "color": colours.ACCENT}}
-    notes = [{"text": "your drawing", "x": confidence, "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False,
+    notes = [{"text": f"your {own}", "x": confidence, "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False,
               "font": writing, "xanchor": "right" if confidence > 0.5 else "left"}]
     layout = colours.layout(
         340, shapes=[yours], annotations=notes, hoverlabel={"font": writing}, font=writing,

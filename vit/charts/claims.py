@@ -30,7 +30,7 @@ DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 ROW, ABOVE, BELOW = 44, 48, 42  # pixels: of an arm, and of what stands above and below each band
 LABEL = 18  # characters in a line of a label
 BESIDE = 0.24  # of a row: how far a visitor's own dots lie below the recorded ones
-LETTER, LEAST_LEFT = 7.6, 40  # pixels: of a label, and where there is none
+LETTER, LEAST_LEFT = 6.6, 40  # pixels: of a label, and where there is none
 SOFT = "rgba(128,128,128,0.45)"
 
 

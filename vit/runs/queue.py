@@ -25,13 +25,21 @@ from vit.runs.names import pair_of
 from vit.runs.pairs import check_queue
 from vit.runs.places import Ending, Job, Place
 from vit.runs.processes import Processes
-from vit.runs.ray_jobs import RayJobs
 from vit.runs.status import heartbeat_of, is_locked, read_status, read_stored, write_status
 from vit.runs.status import root as runs_root
 
 LOOK_EVERY = 0.25  # seconds
 LOOK_AT_ALL_EVERY = 5
 WARM_FOR = 300  # seconds after the last visitor came
+
+
+def place_of_runs(heartbeat: Path) -> Place:
+    """Where the runs of this server train. Its processes go by the server's heartbeat."""
+    if address := ray_address():
+        from vit.runs.ray_jobs import RayJobs
+
+        return RayJobs(address, heartbeat.name)
+    return Processes(heartbeat)
 
 
 class Dispatcher:
@@ -42,7 +50,7 @@ class Dispatcher:
         self.problem = ""  # why no run can be started now, as a sentence; empty if all is well
         self.troubles: dict[str, str] = {}  # runs that are left alone until somebody resumes them, and why
         self.heartbeat = heartbeat_of(self.server)
-        self.place = place(self.heartbeat)
+        self.place = place_of_runs(self.heartbeat)
         self.acting = Acting()
         self._expected = heartbeat_of("expected")  # when a visitor last came, to whichever server
         self._acted = False
@@ -232,12 +240,6 @@ class Dispatcher:
         except OSError:  # nobody came yet
             expected = False
         self.place.keep_warm(expected, len(self.children))
-
-
-def place(heartbeat: Path) -> Place:
-    """Where the runs of this server train. Its processes go by the server's heartbeat."""
-    address = ray_address()
-    return RayJobs(address, heartbeat.name) if address else Processes(heartbeat)
 
 
 def tell_the_host(words: str) -> None:

@@ -98,15 +98,17 @@ def choices() -> list[str]:
     return [*NAMES, *(OWN + name for name in own_models())]
 
 
-@cache
 def shipped_for_photos() -> str:
-    """The first model that ships and reads colours, if there is one. A file's header tells, without torch."""
-    for name in NAMES.keys() & SHIPPED.keys():
-        with SHIPPED[name].open("rb") as file:
-            header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
-        if json.loads(header["__metadata__"]["config"])["channels"] > 1:
-            return name
-    return ""
+    """The first model that ships and reads colours, if there is one."""
+    return next((name for name in NAMES if name in SHIPPED and _reads_colours(SHIPPED[name])), "")
+
+
+@lru_cache
+def _reads_colours(path: Path) -> bool:
+    """By the file's header alone, for a page that need not wait for torch."""
+    with path.open("rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+    return bool(json.loads(header["__metadata__"]["config"])["channels"] > 1)
 
 
 def twins_of(model_id: str) -> list[str]:

@@ -242,8 +242,8 @@ function open() {
   document.body.classList.toggle("pw-opened", opened);
 }
 
-/* Streamlit fetches the 5 MB of Plotly with the first chart, and a command's colours with the first command. Where claims
-   are listed, both are one click away, and the browser has time while the list is read. */
+/* Streamlit fetches the 5 MB of Plotly with the first chart, and a command's colours with the first command. Where
+   claims are listed, both are one click away, and the browser has time while the list is read. */
 const whenIdle = globalThis.requestIdleCallback ?? setTimeout;
 const idle = () => new Promise((done) => { whenIdle(done); });
 let prepared = false;
@@ -258,8 +258,8 @@ async function prepareClaim() {
       await import(new URL(script, own.src));
     }
     await idle();
-    const unseen = document.createElement("div"); // the first chart of all takes three times as long as others
-    await globalThis.Plotly?.newPlot(unseen, [{ x: [0, 1], y: [0, 1], mode: "lines+markers" }], { width: 300, height: 200 });
+    const unseen = document.createElement("div"); // the first chart of all takes far longer than others
+    await globalThis.Plotly?.newPlot(unseen, [{ x: [0, 1], y: [0, 1], mode: "lines+markers" }], { height: 200 });
     globalThis.Plotly?.purge(unseen);
   } catch { /* Streamlit tries again, and says so if it cannot */ }
 }

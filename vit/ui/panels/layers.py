@@ -79,7 +79,7 @@ def both_equations(steps: np.ndarray, layer: int) -> None:
     parts.equation(
         rf"z'_{{{layer + 1}}} = \underbrace{{{rounded(attention)}}}_{{\text{{attention}}}} + "
         rf"\underbrace{{{bracketed(before)}}}_{{z_{{{layer}}}}} = {rounded(middle)}",
-        rf"z_{{{layer + 1}}} = \underbrace{{{rounded(mlp)}}}_{{\text{{MLP}}}} + "
+        rf"\rule{{0pt}}{{1.8em}} z_{{{layer + 1}}} = \underbrace{{{rounded(mlp)}}}_{{\text{{MLP}}}} + "
         rf"\underbrace{{{bracketed(middle)}}}_{{z'_{{{layer + 1}}}}} = {rounded(after)}",
     )
 

@@ -210,10 +210,10 @@ def sureness(view: View, measured: Calibration | None) -> None:
     words, curve = st.columns([2, 3], gap="large")
     with words:
         st.markdown("\n\n".join(calibration.in_words(
-            measured, view.confidence, view.details.unsure_below, view.config.classes
+            measured, view.confidence, view.details.unsure_below, view.config.classes, view.own
         )))
     with curve:
-        show(calibration.curve(measured, view.confidence, view.dark), "calibration")
+        show(calibration.curve(measured, view.confidence, view.dark, view.own), "calibration")
 
 
 def try_this(view: View) -> None:

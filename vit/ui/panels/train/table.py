@@ -1,10 +1,5 @@
 """All runs on this server: choose one to look at, two to compare them, any to delete them."""
 
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -12,58 +7,23 @@ import streamlit as st
 from vit import compare, runs
 from vit.charts import training
 from vit.charts.training import Line
-from vit.runs import Run, deleted
-from vit.runs.names import pair_of
 from vit.ui import parts, visitor
-from vit.ui.panels.train import pair
+from vit.ui.panels.train import deleting, pair
+from vit.ui.panels.train.entries import Entry, all_entries, many
 from vit.ui.panels.train.live import state_in_words
 from vit.ui.show import show
 
 MOST_LISTED = 40
-LOOK_EVERY = 1.0  # seconds, while something can be taken back
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A line of the table: twins, a single run, or a folder that cannot be read."""
-
-    name: str
-    runs: Sequence[Run] = ()
-    fault: str = ""
-
-    @property
-    def ids(self) -> list[str]:
-        return [run.id for run in self.runs] or [self.name]
-
-    @property
-    def training(self) -> bool:
-        return any(run.active for run in self.runs)
-
-    @cached_property
-    def owner(self) -> str:
-        return self.runs[0].owner if self.runs else runs.owner_of(self.name)
-
-    @cached_property
-    def size(self) -> int:
-        folders: list[Path] = [run.folder for run in self.runs] or [runs.root() / self.name]
-        return sum(map(runs.disk_used, folders))
-
-    @property
-    def started(self) -> str:
-        try:
-            return time.strftime("%d %b, %H:%M", time.localtime(self.runs[0].created)) if self.runs else ""
-        except (ValueError, OverflowError, OSError):  # no date that there is
-            return ""
 
 
 def table() -> None:
-    offer_to_take_back()
+    deleting.offer_to_take_back()
     entries = all_entries()
     if not entries:
         return
     st.subheader("All runs on this server", anchor=False)
     readable = [entry for entry in entries if entry.runs]
-    offer_to_clean_up(readable)
+    deleting.offer_to_clean_up(readable)
     listed = entries[:MOST_LISTED]
     before: list[Entry | None] = [*readable[1:], None]
     older = {entry.name: earlier for entry, earlier in zip(readable, before, strict=True)}
@@ -77,20 +37,7 @@ def table() -> None:
                        "what changed": st.column_config.TextColumn(width="medium")},
     ).selection.rows
     actions([listed[i] for i in chosen if i < len(listed)])
-    ask_before_deleting(entries)
-
-
-# What is there
-
-
-def all_entries() -> list[Entry]:
-    """Newest first, and then what cannot be read."""
-    found, unreadable = runs.everything()
-    pairs: dict[str, list[Run]] = {}
-    for run in found:
-        pairs.setdefault(run.pair, []).append(run)
-    readable = [Entry(name, sorted(twins, key=lambda run: run.role.side)) for name, twins in pairs.items()]
-    return readable + [Entry(name, fault=sentence) for name, sentence in unreadable]
+    deleting.ask_before_deleting(entries)
 
 
 def row(entry: Entry, before: Entry | None) -> dict[str, Any]:
@@ -136,15 +83,11 @@ def actions(chosen: list[Entry]) -> None:
             pair.look_at(chosen[0].name)
             st.rerun()
         st.button(f"Delete {many(len(chosen))}", icon=":material/delete:", key="train_delete", disabled=bool(refusal),
-                  on_click=propose_to_delete, args=(chosen,))
+                  on_click=deleting.propose_to_delete, args=(chosen,))
         if refusal:
             st.caption(refusal)
     if len(chosen) == len(readable) == 2:
         compare_two(*chosen)
-
-
-def many(count: int) -> str:
-    return f"{count} run{'' if count == 1 else 's'}"
 
 
 def compare_two(newer: Entry, older: Entry) -> None:
@@ -158,89 +101,3 @@ def compare_two(newer: Entry, older: Entry) -> None:
     for column, quantity in zip(st.columns(2), ("loss", "accuracy"), strict=True):
         with column:
             show(training.curves(lines, quantity, x), f"compare_{quantity}")
-
-
-# Deleting
-
-
-def propose_to_delete(entries: list[Entry]) -> None:
-    st.session_state.train_deleting = [entry.name for entry in entries]
-
-
-def keep() -> None:
-    st.session_state.pop("train_deleting", None)
-
-
-def delete(entries: list[Entry]) -> None:
-    keep()
-    pair.attempt(partial(deleted.set_aside, visitor.me()), [run_id for entry in entries for run_id in entry.ids])
-    looked_at = st.session_state.get("train_pair")
-    if looked_at in [entry.name for entry in entries] and not pair.read(looked_at):
-        st.session_state.train_left = looked_at
-        pair.look_at(None)
-
-
-def offer_to_take_back() -> None:
-    if deleted.to_take_back(visitor.me()):
-        st.fragment(take_back_bar, run_every=LOOK_EVERY)()
-
-
-def take_back_bar() -> None:
-    found = deleted.to_take_back(visitor.me())
-    if not found:
-        st.rerun()  # their minute is over, or another tab took them back
-    left = min(one.seconds_left for one in found)
-    count = len({pair_of(one.run_id) for one in found})
-    with st.container(horizontal=True, vertical_alignment="center", key="train_deleted"):
-        st.markdown(f"{many(count).capitalize()} deleted. You can take that back for {left:.0f} s.", width="content")
-        st.button("Take back", icon=":material/undo:", key="train_take_back", on_click=take_back)
-
-
-def take_back() -> None:
-    pair.attempt(deleted.take_back, visitor.me())
-    left = st.session_state.pop("train_left", None)
-    if left and not st.session_state.train_pair and pair.read(left):
-        st.session_state.train_pair = left
-
-
-def ask_before_deleting(entries: list[Entry]) -> None:
-    """The question stays until it is answered, though the page may be made anew meanwhile: runs go on."""
-    names = st.session_state.get("train_deleting", ())
-    doomed = [entry for entry in entries if entry.name in names]
-    if doomed:
-        question(doomed)
-    else:
-        keep()
-
-
-@st.dialog("Delete?", on_dismiss=keep)
-def question(entries: list[Entry]) -> None:
-    for entry in entries:
-        kind = f"{entry.runs[0].preset or 'own'}, started {entry.started}" if entry.runs else "cannot be read"
-        st.markdown(f"- **{parts.as_text(entry.name)}** ({parts.as_text(kind)}), {entry.size / 1e6:,.1f} MB"
-                    + (". **It is training now, and will be stopped.**" if entry.training else ""))
-    in_all = "" if len(entries) == 1 else f", {sum(entry.size for entry in entries) / 1e6:,.1f} MB in all"
-    st.markdown(f"{many(len(entries)).capitalize()}{in_all}: metrics, checkpoints and all. Other visitors may be "
-                "looking at them. You can take this back for a minute; then they are gone for good.")
-    with st.container(horizontal=True):
-        if st.button("Delete", type="primary", icon=":material/delete:", key="train_delete_yes"):
-            delete(entries)
-            st.rerun()
-        if st.button("Keep", key="train_delete_no"):
-            keep()
-            st.rerun()
-
-
-def offer_to_clean_up(entries: list[Entry]) -> None:
-    used, limit = runs.disk_used() - deleted.size(), runs.disk_limit()
-    if used < 0.8 * limit:
-        return
-    idle = [entry for entry in reversed(entries) if not entry.training]
-    ours = [entry for entry in idle if not visitor.me().refusal(entry.owner)]
-    oldest = ours[: max(1, len(ours) // 2)]
-    st.warning(f"The runs take {used / 1e6:,.0f} of {limit / 1e6:,.0f} MB."
-               + ("" if oldest else " None of them is yours to delete."))
-    if oldest:
-        of_yours = "" if len(ours) == len(idle) else " of yours"
-        st.button(f"Delete the {len(oldest)} oldest{of_yours}", icon=":material/delete_sweep:", key="train_clean_up",
-                  on_click=propose_to_delete, args=(oldest,))
