@@ -129,7 +129,8 @@ class RayJob:
         if found["status"] in ("PENDING", "RUNNING") or is_locked(self.folder):
             return None
         if found["status"] == "STOPPED":
-            return Ending("" if stored.state == "interrupted" else "It was stopped in Ray. It can be resumed.")
+            told = read_stored(self.folder).state == "interrupted"  # perhaps while we asked
+            return Ending("" if told else "It was stopped in Ray. It can be resumed.")
         return Ending(why_it_ended(found), again=self.ray.is_worth_another(self))
 
     def make_room(self) -> None:
