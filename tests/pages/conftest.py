@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from vit import checkpoints, runs
-from vit.runs import queue
+from vit.runs import processes, queue
 from vit.ui import models
 
 APP = Path(__file__).parents[2] / "vit" / "ui" / "script.py"
@@ -19,7 +19,7 @@ def root(tmp_path, monkeypatch):
     """A folder of runs for each test, and no process that wakes up before it is needed."""
     monkeypatch.setenv("PATCHWISE_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("PATCHWISE_READER", "0")
-    monkeypatch.setattr(queue, "WARM_WORKERS", 0)
+    monkeypatch.setattr(processes, "WARM_WORKERS", 0)
     yield tmp_path / "runs"
     for run in runs.list_runs():
         runs.stop(run.id)
