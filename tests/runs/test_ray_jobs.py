@@ -197,6 +197,18 @@ def test_a_ray_that_does_not_answer_is_told_and_nothing_is_lost(server, ray, fol
     wait_for(lambda: not server.problem)
 
 
+def test_workers_on_nodes_see_that_a_server_acts_also_while_ray_does_not_answer(server, ray, folder):
+    server.start(folder.name)
+    wait_for(lambda: server.children)
+    ray.silent = True
+    wait_for(lambda: server.problem)
+    beat = runs.heartbeat_of(ACTING).stat().st_mtime_ns
+    wait_for(lambda: runs.heartbeat_of(ACTING).stat().st_mtime_ns > beat)
+    assert server.problem
+    ray.silent = False
+    wait_for(lambda: not server.problem)
+
+
 def test_the_next_server_looks_after_jobs_that_go_on(server, ray, folder, root):
     server.start(folder.name)
     wait_for(lambda: server.children)

@@ -116,8 +116,8 @@ class Dispatcher:
         """One look after everything. Whatever is wrong is told once, and tried again at the next look."""
         try:
             self._beat()
-            self._reap()
             acts = self.acting.is_ours()
+            self._reap()
             if acts and not self._acted:
                 self._take_over()
             self._acted = acts
