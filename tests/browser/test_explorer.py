@@ -348,15 +348,14 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("words", HOSTILE)
-def test_what_a_link_says_is_shown_as_text(page, app_url, words):
+def test_what_a_link_says_is_shown_as_text(page, app_url):
     asked = []
     page.on("request", lambda request: asked.append(request.url))
-    page.goto(f"{app_url}/?" + urlencode({"model": words}))
-    notice = page.locator("[data-testid=stAlert]", has_text="There is no model of the name")
-    expect(notice).to_be_visible()
-    settled(page)
-    shown = notice.inner_text().replace("\u2060", "")
-    assert words[:30] in shown
-    assert notice.locator("p").locator("*").count() == 0
+    for words in HOSTILE:
+        page.goto(f"{app_url}/?" + urlencode({"model": words}))
+        notice = page.locator("[data-testid=stAlert]", has_text="There is no model of the name")
+        expect(notice).to_contain_text(re.compile(re.escape(words[:3])))
+        settled(page)
+        assert words[:30] in notice.inner_text().replace("\u2060", "")
+        assert notice.locator("p").locator("*").count() == 0
     assert not [url for url in asked if "evil.example" in url.split("?")[0]]

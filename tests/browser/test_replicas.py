@@ -61,7 +61,8 @@ def replicas(tmp_path):
             nginx.wait(20)
 
 
-def test_a_visitor_stays_with_one_server_and_goes_on_at_another_when_it_is_killed(new_page, replicas):
+def test_a_visitor_stays_with_one_server_and_goes_on_at_another_when_it_is_killed(replicas, new_page):
+    # In this order: the page is closed before the servers go.
     page = new_page()
     page.goto(f"{replicas.url}/patches?d=s3")
     expect(page.get_by_role("heading", name="How does a picture become words?")).to_be_visible()
