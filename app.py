@@ -4,9 +4,9 @@ import runpy
 
 import streamlit as st
 
-from vit.ui import crowd, server
+from vit.ui import server, theme
 
-crowd.keep_theme()
+theme.keep()
 app = st.App(server.SCRIPT, middleware=server.middleware())
 
 if __name__ == "__main__":  # run as a plain script, as Streamlit's AppTest does

@@ -2,20 +2,19 @@
 
 import streamlit as st
 
-from vit.ui import canvas, crowd, frame, state
+from vit.ui import canvas, frame, state
 
-with crowd.turn():
-    st.set_page_config(page_title="Patchwise", page_icon="🧩", layout="wide")
-    pages = frame.pages()
-    page = st.navigation(list(pages.values()), position="top")
-    here = next(name for name, candidate in pages.items() if candidate == page)
+st.set_page_config(page_title="Patchwise", page_icon="🧩", layout="wide")
+pages = frame.pages()
+page = st.navigation(list(pages.values()), position="top")
+here = next(name for name, candidate in pages.items() if candidate == page)
 
-    st.session_state.page = here
-    state.restore(here)
-    state.settle()
-    frame.sidebar(here)
-    if here != "draw":
-        canvas.left()
-    state.write_url()
-    frame.top_line(here)
-    page.run()
+st.session_state.page = here
+state.restore(here)
+state.settle()
+frame.sidebar(here)
+if here != "draw":
+    canvas.left()
+state.write_url()
+frame.top_line(here)
+page.run()
