@@ -166,7 +166,8 @@ def outcome(study: Study | Computation, result: Result) -> str:
         few = others if len(others) <= len(holding) else holding
         return f"{so_many}; {'not this' if few is others else 'this does'}: {_in_its_setting(study, few[0])}"
     telling = next((finding for finding in deciding if finding.verdict == result.verdict), deciding[0])
-    return f"{so_many}. {_in_its_setting(study, telling)}"
+    instance = _in_its_setting(study, telling)
+    return f"{so_many}. {instance[0].upper()}{instance[1:]}"
 
 
 def _in_its_setting(study: Study, finding: Finding) -> str:
