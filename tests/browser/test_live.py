@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.browser import SEVEN, drawn_code, put_down, settled
+from tests.support.browser import SEVEN, drawn_code, place, put_down, settled
 from vit.ui import markup
 
 LINE = [(110, 170), (200, 175), (300, 300)]
@@ -61,6 +61,29 @@ def test_bars_and_pictures_follow_the_pen_to_what_is_kept_without_them_too(page,
     page.goto(f"{app_url}/?d=s3")  # the first stroke takes the place of a picked digit
     put_down(page, SEVEN)
     page.wait_for_function(f"expected => ({SHOWN})() === expected", arg=pictures[0])
+
+
+SLOW_TO_SEND = """  // what Streamlit waits for with a timer of 0 ms
+  const setTimer = window.setTimeout;
+  window.setTimeout = (call, wait, ...others) => setTimer(call, wait === 0 ? 100 : wait, ...others);"""
+QUICK_STROKE = """(canvas) => {
+  const { left, top } = canvas.getBoundingClientRect();
+  const pen = (type, buttons, x) => canvas.dispatchEvent(
+    new MouseEvent(type, { bubbles: true, composed: true, buttons, clientX: left + x, clientY: top + 100 }));
+  pen("mousedown", 1, 100);
+  pen("mousemove", 1, 200);
+  pen("mouseup", 0, 200);
+}"""
+
+
+def test_a_stroke_told_together_with_the_pens_last_move_reaches_the_whole_page(page, app_url):
+    page.add_init_script(SLOW_TO_SEND)
+    page.goto(app_url)
+    canvas = page.locator("canvas.upper-canvas")
+    place(canvas)
+    canvas.evaluate(QUICK_STROKE)
+    expect(page).to_have_url(re.compile(r"d=p[\w-]+$"))
+    expect(page.get_by_alt_text("your digit, 28 by 28 pixels")).to_be_visible()
 
 
 PACE = """async (code) => {

@@ -39,12 +39,14 @@ def drawing_to_answer(view: View | None) -> None:
         canvas_buttons()
     live.forget()
     with row:
-        read_along(view.reading if view else None)
+        read_along(view.reading if view else None, state.drawing())
 
 
 @st.fragment
-def read_along(drawn: Reading | None) -> None:
+def read_along(drawn: Reading | None, drawing_on_page: drawing.Drawing | None) -> None:
     """What becomes of the ink, and the answer. While the pen is down they follow it, and the page stays as it is."""
+    if state.drawing() != drawing_on_page:
+        st.rerun()  # Streamlit 1.67 runs but the fragment when the canvas and the pen's companion tell at the same time
     reading, found = live.reading() or (drawn, found_ink(drawn.drawing) if drawn else None)
     row = st.container(horizontal=True, gap="medium", key="read_along")
     with row.container(width=236, key="drawing_steps"):
