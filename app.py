@@ -4,9 +4,9 @@ import runpy
 
 import streamlit as st
 
-from vit.ui import server, theme
+from vit.ui import remedies, server
 
-theme.keep()
+remedies.apply()
 app = st.App(server.SCRIPT, middleware=server.middleware())
 
 if __name__ == "__main__":  # run as a plain script, as Streamlit's AppTest does

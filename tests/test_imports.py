@@ -81,7 +81,7 @@ def test_only_app_pages_and_ui_import_streamlit():
         return imported.startswith("streamlit") and not within(imported, *FROM_OUTSIDE)
 
     assert [name for name in others if any(map(shows, IMPORTS[name]))] == []
-    assert importers_of(*FROM_OUTSIDE, among=VIT) == {"vit.ui.theme"}  # which keeps one of Streamlit's messages
+    assert importers_of(*FROM_OUTSIDE, among=VIT) == {"vit.ui.remedies"}
 
 
 def test_the_package_knows_no_page_and_no_benchmark():

@@ -1,0 +1,121 @@
+import asyncio
+from types import SimpleNamespace
+
+import pytest
+from streamlit import config
+from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.NewSession_pb2 import NewSession
+from streamlit.runtime import app_session
+from streamlit.runtime.app_session import AppSession, AppSessionState
+from streamlit.runtime.scriptrunner import ScriptRunnerEvent
+from streamlit.web import bootstrap
+
+from vit.ui import remedies
+
+SECTIONS = [f"theme.{section.value}" for section in config.CustomThemeCategories]
+
+
+@pytest.fixture
+def apply(monkeypatch):
+    """For one test: other tests meet Streamlit as it is."""
+    monkeypatch.setattr(app_session, "_populate_theme_msg", remedies._populate)
+    monkeypatch.setattr(AppSession, "_create_scriptrunner", remedies._create)
+    monkeypatch.setattr(AppSession, "_handle_scriptrunner_event_on_event_loop", remedies._handle)
+    return remedies.apply
+
+
+def theme_told() -> NewSession:
+    message = NewSession()
+    app_session._populate_theme_msg(message.custom_theme)
+    for section in SECTIONS:
+        part = message.custom_theme
+        for name in section.split(".")[1:]:
+            part = getattr(part, name)
+        app_session._populate_theme_msg(part, section)
+    return message
+
+
+def test_the_kept_theme_is_the_one_that_streamlit_makes(apply):
+    bootstrap.load_config_options({})
+    made = theme_told()
+    apply()
+    assert app_session._populate_theme_msg is not remedies._populate
+    for _ in range(2):
+        assert theme_told() == made
+    assert made.custom_theme.light.primary_color
+    assert not made.custom_theme.HasField("sidebar")
+
+
+class Runner:
+    """One that has ended takes no more requests."""
+
+    def __init__(self, **of):
+        self.ended = not of
+        self.on_event = SimpleNamespace(connect=lambda heard: None)
+
+    def start(self):
+        pass
+
+    def request_rerun(self, asked):
+        return not self.ended
+
+    def request_stop(self):
+        pass
+
+
+class Session(AppSession):
+    """With one run that has ended, of which nothing has been told yet."""
+
+    def __init__(self):
+        self.told = []
+        self._event_loop = self._script_event_loop = asyncio.get_running_loop()
+        self._state, self._scriptrunner = AppSessionState.APP_IS_RUNNING, Runner()
+        self._script_data = SimpleNamespace(main_script_path="")
+        for name in ("id", "_session_state", "_uploaded_file_mgr", "_script_cache", "_user_info", "_fragment_storage",
+                     "_pages_manager", "_on_script_error", "_local_sources_watcher"):
+            setattr(self, name, None)
+
+    def __del__(self):
+        pass
+
+    def has_fragment(self, fragment_id):
+        return True
+
+    def _unsettle(self):
+        pass
+
+    def _settle_once_delivered(self):
+        pass
+
+    def _enqueue_forward_msg(self, message):
+        self.told.append(message)
+
+
+def ask_while_a_run_is_told(monkeypatch, fragment_id):
+    """What is told of a run when something is asked for between its end and the browser's hearing of it."""
+    monkeypatch.setattr(app_session, "ScriptRunner", Runner)
+
+    async def story():
+        session = Session()
+        ended = session._scriptrunner
+        session.request_rerun(ClientState(fragment_id=fragment_id))
+        runner = session._scriptrunner
+        assert runner is not ended
+        for event in (ScriptRunnerEvent.ENQUEUE_FORWARD_MSG, ScriptRunnerEvent.SHUTDOWN):
+            session._handle_scriptrunner_event_on_event_loop(ended, event, ForwardMsg())
+        assert session._scriptrunner is runner
+        return len(session.told)
+
+    return asyncio.run(story())
+
+
+def test_what_an_ended_run_has_to_tell_is_told(apply, monkeypatch):
+    assert ask_while_a_run_is_told(monkeypatch, fragment_id="one") == 0  # Streamlit's fault
+    apply()
+    assert ask_while_a_run_is_told(monkeypatch, fragment_id="one") == 1
+
+
+def test_of_a_run_that_is_done_anew_nothing_more_is_told(apply, monkeypatch):
+    apply()
+    assert ask_while_a_run_is_told(monkeypatch, fragment_id="") == 0
