@@ -159,6 +159,7 @@ def main() -> None:
 
     torch.set_num_threads(1)
     models = SizedCache(whole_number("PATCHWISE_MODELS_MB", 1_500) * 1_000_000, size_of)
+
     def answer(weights: Path, version: str, image: np.ndarray) -> np.ndarray | str:
         try:
             return probabilities_of(models.get((weights, version), partial(checkpoints.load, weights)), image)
@@ -177,4 +178,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with contextlib.suppress(BrokenPipeError):  # whoever asked has gone
+        main()
