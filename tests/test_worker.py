@@ -6,13 +6,13 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
-from tests.support.runs import wait_for
+from tests.support.runs import metrics_without_time, state_of, steps_of, wait_for
 from vit import checkpoints, runs
 from vit.config import TrainConfig, ViTConfig
 from vit.data import DataUnavailable
@@ -36,23 +36,6 @@ def server(root):
         runs.stop(run.id)
     wait_for(lambda: not runs.busy() and not dispatcher.children)
     dispatcher.close()
-
-
-def state_of(folder):
-    return runs.read_status(folder).state
-
-
-def steps_of(folder):
-    return [report.step for report in runs.Feed(folder).read()]
-
-
-def metrics_without_time(folder):
-    timeless = [
-        {key: value for key, value in asdict(report).items() if key not in ("seconds", "images_per_second")}
-        for report in runs.Feed(folder).read()
-    ]
-    assert timeless
-    return timeless
 
 
 def test_a_run_killed_in_the_middle_resumes_and_ends_with_the_metrics_of_an_undisturbed_one(server):

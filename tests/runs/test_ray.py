@@ -1,11 +1,11 @@
 """Runs on a real Ray cluster of two nodes. It takes minutes to start on a busy machine, and is no part of CI."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
 
 from tests.support.ray import HEAD, SECOND, cluster, is_installed
-from tests.support.runs import wait_for
+from tests.support.runs import metrics_without_time, state_of, steps_of, wait_for
 from vit import checkpoints, runs
 from vit.config import TrainConfig, ViTConfig
 from vit.runs import queue
@@ -34,19 +34,6 @@ def server(root, nodes, monkeypatch):
         runs.stop(run.id)
     wait_for(lambda: not runs.busy())
     found.close()
-
-
-def state_of(folder):
-    return runs.read_status(folder).state
-
-
-def steps_of(folder):
-    return [report.step for report in runs.Feed(folder).read()]
-
-
-def metrics_without_time(folder):
-    return [{key: value for key, value in asdict(report).items() if key not in ("seconds", "images_per_second")}
-            for report in runs.Feed(folder).read()]
 
 
 def test_pause_stop_queue_and_place_in_the_queue_are_as_on_one_machine(server, monkeypatch):
