@@ -6,7 +6,9 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
+from tests.support.train_page import CONFIG
 from vit import checkpoints, runs
+from vit.config import TRAINING_PRESETS
 from vit.runs import processes, queue
 from vit.ui import models
 
@@ -43,6 +45,13 @@ def shipped(lively, tmp_path, monkeypatch):
     yield ship
     st.cache_resource.clear()
     models.forget()
+
+
+@pytest.fixture
+def small(monkeypatch, shipped):
+    """Quick, but quicker."""
+    shipped(CONFIG.model)
+    monkeypatch.setitem(TRAINING_PRESETS, "quick", CONFIG)
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from markupsafe import escape
 
 from tests.charts.test_article import RECIPE
 from tests.pages.test_explorer import SMALL
-from tests.pages.test_train import html, words
 from tests.support.studies import made_up, shelve
+from tests.support.train_page import html, words
 from vit import checkpoints, runs
 from vit.charts import study_curves
 from vit.config import TrainConfig, ViTConfig

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.pages.test_train import CONFIG, choose_rows, small, words  # noqa: F401
+from tests.support.train_page import CONFIG, choose_rows, words
 from vit import runs
 from vit.runs import owners, series
 from vit.runs.owners import mark_of

@@ -1,69 +1,17 @@
 """The training page without a browser: what it says and does, with run folders in every state."""
 
-import json
-import re
 import time
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import streamlit as st
 
-from tests.support.verdicts import LABELS, verdict
+from tests.support.train_page import CONFIG, finished_twins, html, twins_that_ended, words
+from tests.support.verdicts import verdict
 from vit import reports, runs
-from vit.config import PRESETS, TRAINING_PRESETS, TrainConfig, ViTConfig
+from vit.config import PRESETS, TRAINING_PRESETS
 from vit.runs import folder, status, work
-from vit.ui.panels.train import entries, live, table
-
-CONFIG = TrainConfig(
-    model=ViTConfig(patch_size=7, width=16, depth=1, heads=2), train_images=640, epochs=2, batch_size=32,
-    validate_every=10, validation_images=200, initialisation="pytorch", learning_rate=3e-3,
-)
-
-
-@pytest.fixture
-def small(monkeypatch, shipped):
-    """Quick, but quicker."""
-    shipped(CONFIG.model)
-    monkeypatch.setitem(TRAINING_PRESETS, "quick", CONFIG)
-
-
-def finished_twins(config=CONFIG) -> str:
-    pair = runs.create_twins(config, "quick")
-    for run in runs.pair(pair):
-        assert work.Worker(run.folder).work() == 0
-    return pair
-
-
-def twins_that_ended(config=CONFIG, state="done", epochs=1) -> str:
-    """Folders as finished runs leave them, without the training."""
-    pair = runs.create_twins(config, "quick")
-    for run in runs.pair(pair):
-        lines = [verdict([], step=0)] + [
-            verdict(np.flatnonzero(LABELS != 0)[:100] if run.config.flips else [], step=20 * (epoch + 1), whole=True)
-            for epoch in range(epochs)
-        ]
-        (run.folder / "metrics.jsonl").write_bytes(b"".join(map(reports.to_line, lines)))
-        runs.write_status(run.folder, state)
-    return pair
-
-
-def words(visitor) -> str:
-    kinds = ("title", "markdown", "caption", "warning", "info", "error", "subheader")
-    written = "\n".join(element.value for kind in kinds for element in getattr(visitor, kind))
-    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", written)  # as Markdown shows it
-
-
-def html(visitor) -> str:
-    return "".join(element.proto.body for element in visitor.get("html"))
-
-
-def choose_rows(visitor, *rows):
-    """Tick rows of the table, which AppTest has no way to do."""
-    states = visitor._tree.get_widget_states()
-    states.widgets.add(id=visitor.dataframe[0].proto.id, string_value=json.dumps(
-        {"selection": {"rows": rows, "columns": [], "cells": []}}))
-    return visitor._run(states)
+from vit.ui.panels.train import live
 
 
 def test_a_first_visitor_is_offered_presets_and_told_what_they_take(small, open_app):
@@ -276,19 +224,6 @@ def test_runs_of_a_server_that_is_gone_are_interrupted_and_resumed_with_one_clic
     assert {run.state for run in runs.pair(pair)} <= {"queued", "running", "done"}
 
 
-def test_failed_and_unreadable_runs_do_not_break_the_page(small, open_app, root):
-    pair = finished_twins()
-    plain, flips = runs.pair(pair)
-    runs.write_status(plain.folder, "failed", "The disk is full. <b>Make room</b>.")
-    with (flips.folder / "metrics.jsonl").open("a") as file:
-        file.write('{"kind": "tra')
-    (flips.folder / "batch.npz").write_bytes(b"half a fi")
-    (root / "strange").mkdir(parents=True)
-    (root / "strange" / "config.json").write_text("[]")
-    visitor = open_app("train", run=pair)
-    assert not visitor.exception
-
-
 @pytest.mark.parametrize("run", ["../../etc", "no-such-run", "*"])
 def test_a_link_to_a_run_that_is_gone_says_so(small, open_app, run):
     visitor = open_app("train", run=run)
@@ -304,204 +239,12 @@ def test_a_single_run_from_the_command_line_can_be_looked_at(small, open_app, ro
     assert "Open in the explorer" in [button.label for button in visitor.button]
 
 
-def test_the_table_writes_what_changed(small, open_app):
-    finished_twins()
-    finished_twins(replace(CONFIG, learning_rate=1e-2))
-    visitor = open_app("train")
-    table = visitor.dataframe[0].value
-    assert table["what changed"].tolist() == ["learning rate 0.003 → 0.01", "the first"]
-    assert table["twins"].tolist() == ["without flips / with flips"] * 2
-    assert table["first"].between(0, 100).all()
-
-
-def test_over_the_disk_limit_the_page_offers_to_delete_old_runs(small, open_app, monkeypatch):
-    finished_twins()
-    monkeypatch.setenv("PATCHWISE_RUNS_MB", "0")
-    visitor = open_app("train")
-    visitor.button(key="train_start").click().run()
-    assert "Delete old runs to make room" in words(visitor)
-    visitor.button(key="train_clean_up").click().run()
-    assert len(runs.list_runs()) == 2
-    visitor.button(key="train_delete_yes").click().run()
-    assert runs.list_runs() == []
-
-
-def test_the_oldest_are_the_oldest_of_all_not_of_those_that_are_listed(small, open_app, monkeypatch):
-    pairs = [twins_that_ended() for _ in range(4)]
-    monkeypatch.setattr(table, "MOST_LISTED", 2)
-    monkeypatch.setenv("PATCHWISE_RUNS_MB", "0")
-    visitor = open_app("train")
-    assert visitor.button(key="train_clean_up").label == "Delete the 2 oldest"
-    visitor.button(key="train_clean_up").click().run()
-    visitor.button(key="train_delete_yes").click().run()
-    assert {run.pair for run in runs.list_runs()} == set(pairs[2:])
-
-
-def test_rows_that_were_chosen_are_forgotten_when_another_run_comes(small, open_app):
-    finished_twins()
-    visitor = open_app("train")
-    before = visitor.dataframe[0].proto.id
-    visitor.run()
-    assert visitor.dataframe[0].proto.id == before
-    finished_twins()
-    visitor.run()
-    assert visitor.dataframe[0].proto.id != before
-
-
 def test_the_estimate_is_of_the_model_that_was_asked_for(small, open_app):
     visitor = open_app("train")
     visitor.button_group(key="train_preset").set_value("article").run()
     assert not visitor.exception
     weights = PRESETS["article"].parameters
     assert f"{weights:,} weights, 50 epochs of 55,000 images: at most about" in words(visitor)
-
-
-# The table
-
-
-def test_a_row_that_is_chosen_can_be_looked_at(small, open_app):
-    older, newer = twins_that_ended(), twins_that_ended(replace(CONFIG, seed=7))
-    visitor = open_app("train")
-    choose_rows(visitor, 1)
-    visitor.button(key="train_show").click().run()
-    assert not visitor.exception
-    assert visitor.query_params["run"] == older != newer
-
-
-def test_two_rows_are_compared_in_words_and_curves(small, open_app):
-    twins_that_ended()
-    twins_that_ended(replace(CONFIG, learning_rate=1e-2))
-    visitor = open_app("train")
-    choose_rows(visitor, 0, 1)
-    assert not visitor.exception
-    assert "From the older run (faded) to the newer: learning rate 0.003 → 0.01." in words(visitor).replace("**", "")
-
-
-def test_deleting_asks_first_names_the_runs_and_can_be_refused(small, open_app):
-    doomed, kept = twins_that_ended(), twins_that_ended()
-    visitor = open_app("train")
-    choose_rows(visitor, 1)
-    visitor.button(key="train_delete").click().run()
-    assert {run.pair for run in runs.list_runs()} == {doomed, kept}
-    assert doomed in words(visitor)
-    assert kept not in words(visitor)
-    assert re.search(r"\d\.\d MB", words(visitor))
-    visitor.button(key="train_delete_no").click().run()
-    assert {run.pair for run in runs.list_runs()} == {doomed, kept}
-    assert doomed not in words(visitor)
-    choose_rows(visitor, 1)
-    visitor.button(key="train_delete").click().run()
-    visitor.run()  # another tick of the page does not take the question away
-    visitor.button(key="train_delete_yes").click().run()
-    assert {run.pair for run in runs.list_runs()} == {kept}
-
-
-def test_who_deletes_a_run_that_trains_is_told_so(small, open_app):
-    visitor = open_app("train")
-    visitor.button(key="train_start").click().run()
-    choose_rows(visitor, 0)
-    visitor.button(key="train_delete").click().run()
-    assert "It is training now, and will be stopped" in words(visitor)
-    visitor.button(key="train_delete_yes").click().run()
-    assert not visitor.exception
-    assert runs.list_runs() == []
-
-
-def test_a_folder_that_cannot_be_read_is_a_line_that_says_so_and_can_be_deleted(small, open_app, root):
-    good = twins_that_ended()
-    (root / "strange").mkdir(parents=True)
-    (root / "strange" / "config.json").write_text("[]")
-    visitor = open_app("train")
-    table = visitor.dataframe[0].value
-    assert table["state"].tolist() == ["done", "cannot be read"]
-    assert table["run"].tolist() == ["quick", "strange"]
-    choose_rows(visitor, 1)
-    visitor.button(key="train_delete").click().run()
-    visitor.button(key="train_delete_yes").click().run()
-    assert not visitor.exception
-    assert not (root / "strange").exists()
-    assert {run.pair for run in runs.list_runs()} == {good}
-
-
-def test_the_table_looks_into_each_folder_once(small, open_app, root, monkeypatch):
-    twins_that_ended()
-    (root / "strange").mkdir()
-    (root / "strange" / "config.json").write_text("[]")
-    looked, read_run = [], folder.read_run
-    monkeypatch.setattr(folder, "read_run", lambda path: looked.append(path.name) or read_run(path))
-    found = entries.all_entries()
-    assert [bool(entry.runs) for entry in found] == [True, False]
-    assert len(looked) == len(set(looked)) == 3
-
-
-# Damage, and words from outside
-
-VERDICT = reports.to_line(verdict([], step=20, whole=True)).decode()
-DAMAGE = {
-    "a verdict without accuracy": ("metrics.jsonl", VERDICT.replace('"accuracy"', '"precision"')),
-    "a verdict of NaN": ("metrics.jsonl", re.sub(r'"loss": [\d.]+', '"loss": NaN', VERDICT)),
-    "a verdict of words": ("metrics.jsonl", re.sub(r'"loss": [\d.]+', '"loss": "low"', VERDICT)),
-    "a verdict on few classes": ("metrics.jsonl", json.dumps(
-        {**json.loads(VERDICT), "confusion": [[1000]], "predictions": "0" * 1000}) + "\n"),
-    "a verdict on few images": ("metrics.jsonl", json.dumps(
-        {**json.loads(VERDICT), "images": 10, "predictions": "0" * 10,
-         "confusion": [[1] + [0] * 9 for _ in range(10)]}) + "\n"),
-    "metrics that are a list": ("metrics.jsonl", "[1, 2]\n"),
-    "a batch that is cut off": ("batch.npz", "PK\x03\x04half a file"),
-    "an unknown state": ("status.json", '{"state": "dancing", "since": 0}'),
-    "a status that is no JSON": ("status.json", "{"),
-    "a checkpoint that is cut off": ("checkpoints/epoch-0001.safetensors", "half a file"),
-    "a checkpoint of a strange name": ("checkpoints/epoch-[x](y).safetensors", "?"),
-    "a strange control file": ("control", "dance"),
-}
-
-
-@pytest.mark.parametrize("name", DAMAGE)
-def test_damage_in_one_run_is_an_error_to_nobody(small, open_app, name):
-    pair = twins_that_ended()
-    file, content = DAMAGE[name]
-    for run in runs.pair(pair):
-        (run.folder / "checkpoints").mkdir(exist_ok=True)
-        (run.folder / file).write_text(content)
-    for parameters in ({"run": pair}, {}):
-        visitor = open_app("train", **parameters)
-        assert not visitor.exception
-        assert len(visitor.dataframe) == 1
-
-
-def test_words_from_outside_are_shown_as_text(small, open_app):
-    evil = "[Sign in](https://evil.example) ![x](https://evil.example/x.png) <b>now</b>"
-    pair = twins_that_ended()
-    for run in runs.pair(pair):
-        settings = json.loads((run.folder / "config.json").read_text())
-        (run.folder / "config.json").write_text(json.dumps(settings | {"preset": evil}))
-        runs.write_status(run.folder, "failed", evil)
-        with (run.folder / "metrics.jsonl").open("ab") as file:
-            file.write(reports.to_line(reports.Note(step=20, message=evil)))
-    visitor = open_app("train", run=pair)
-    choose_rows(visitor, 0)
-    visitor.button(key="train_delete").click().run()
-    assert not visitor.exception
-    assert "<b>now" not in html(visitor)
-    for kind in ("markdown", "caption", "error", "warning"):
-        for element in getattr(visitor, kind):
-            assert "](https" not in element.value
-    assert "](https" in words(visitor)  # escaped, in the question
-
-
-def test_a_folder_of_runs_that_cannot_be_used_leaves_the_page_with_a_sentence(small, open_app, root, monkeypatch):
-    root.mkdir()
-    (root / "occupied").write_text("a file")
-    with monkeypatch.context() as patched:
-        patched.setenv("PATCHWISE_RUNS", str(root / "occupied"))
-        visitor = open_app("train")
-    assert not visitor.exception
-    assert "How does it learn" in words(visitor)
-    assert "No run can be started at the moment" in words(visitor)
-    assert visitor.button(key="train_start").disabled
-
-
-# What is left of a run
 
 
 def test_it_says_on_which_images_each_share_was_measured(small, open_app):

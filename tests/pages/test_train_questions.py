@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tests.pages.test_train import CONFIG, html, small, words  # noqa: F401
 from tests.support.recorded import write_flips
+from tests.support.train_page import CONFIG, html, words
 from tests.support.verdicts import verdict_of
 from vit import data, reports, runs
 from vit.runs import queue, series
