@@ -51,6 +51,7 @@ NO_WORSE = NoWorse(first="a", second="b", margin=1.0)
     (ABOVE, [-3.0, -3.1, -3.2], DOES_NOT, "“a” is behind “b” by 3.10 points (95 % sure: −3.35 to −2.85; 3 seeds): the "
                                           "other way round."),
     (ABOVE, [0.1, -0.1, 0.0], DOES_NOT, "less than the 1 that the rule asks for."),
+    (ABOVE, [0.1, -0.1, 0.0], DOES_NOT, "Accuracy of “a” and of “b” is the same to a hundredth (95 % sure: −0.25 to"),
     (ABOVE, [0.5, -0.4, 0.7], DOES_NOT, "nothing to be seen, and 2 would have been."),
     (ABOVE, [9.0, -9.0, 3.0], CANNOT_TELL, "too scattered to tell"),
     (ABOVE, [3.0], CANNOT_TELL, "(1 seed, so no interval): one seed tells nothing."),

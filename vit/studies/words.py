@@ -76,6 +76,10 @@ def _measured_difference(rule: Above | NoWorse, finding: Finding) -> str:
         base, told = RATIOS[rule.measure]
         return (f"“{rule.first}” {told.format(_ratio(base, finding.mean))} “{rule.second}” "
                 f"({_sure(finding, lambda power: _ratio(base, power))})")
+    size, sure = plain(abs(finding.mean)), _sure(finding, with_sign)
+    if size == plain(0):
+        told = f"{rule.measure.capitalize()} of “{rule.first}” and of “{rule.second}”"
+        return f"{told} is the same to a hundredth ({sure})"
     ahead = finding.mean >= 0
     if rule.measure == "accuracy":
         verb = "is ahead of" if ahead else "is behind"
@@ -83,8 +87,7 @@ def _measured_difference(rule: Above | NoWorse, finding: Finding) -> str:
     else:
         verb = "above" if ahead else "below"
         told = f"{rule.measure.capitalize()} of “{rule.first}” lies {verb} that of “{rule.second}” by"
-    size = with_unit(plain(abs(finding.mean)), unit_of_difference(rule.measure))
-    return f"{told} {size} ({_sure(finding, with_sign)})"
+    return f"{told} {with_unit(size, unit_of_difference(rule.measure))} ({sure})"
 
 
 def _ratio(base: float, power: float) -> str:
