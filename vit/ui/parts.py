@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import streamlit as st
 
 from vit.charts.provenance import unfolded
+from vit.drawing import files
 from vit.ui import state
 from vit.ui.markup import as_text as as_text
 from vit.ui.show import show
@@ -53,6 +54,14 @@ def quiz(key: str, question: str, options: Sequence[str], solve: Callable[[], tu
             verdict = "Right" if guess == answer else "Not quite"
             st.markdown(f"**{verdict}: {answer}.** {reveal}")
     return guess is not None
+
+
+def picture_file(called: str) -> BinaryIO | None:
+    """What the visitor uploads, or takes with the camera."""
+    source = st.segmented_control(f"Where is the {called}?", ("a file", "the camera"), default="a file", required=True)
+    if source == "a file":
+        return st.file_uploader(f"Upload a {called}", type=list(files.ENDINGS))
+    return st.camera_input(f"Take a {called}")
 
 
 def look_closer(view: "View", panels: dict[str, Callable[["View"], None]], key: str) -> None:

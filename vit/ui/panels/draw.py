@@ -157,11 +157,7 @@ def try_this(view: View | None) -> None:
 def photo() -> None:
     """A picture file, or the camera. The digit that is found closes the dialog."""
     st.markdown("Write one digit on paper, with a dark pen, so large that it fills much of the picture.")
-    source = st.segmented_control("Where is the picture?", ("a file", "the camera"), default="a file", required=True)
-    if source == "a file":
-        file = st.file_uploader("Upload a picture", type=["png", "jpg", "jpeg", "webp", "gif", "bmp", "tiff"])
-    else:
-        file = st.camera_input("Take a picture")
+    file = parts.picture_file("picture")
     if file is None:
         return
     try:

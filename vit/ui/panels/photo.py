@@ -127,11 +127,7 @@ def choose_photo() -> None:
     """A picture file, or the camera. What can be read closes the dialog."""
     st.markdown("It stays in your session: the server keeps nothing of it, and a link holds only the square that the "
                 "model gets.")
-    source = st.segmented_control("Where is the photo?", ("a file", "the camera"), default="a file", required=True)
-    if source == "a file":
-        file = st.file_uploader("Upload a photo", type=list(files.ENDINGS))
-    else:
-        file = st.camera_input("Take a photo")
+    file = parts.picture_file("photo")
     if file is None:
         return
     try:
