@@ -75,12 +75,15 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
     // Words shrink with their cells, and stay away where nobody could read them: the tip tells them as well.
     const longest = Math.max(0, ...Object.values(data.words).map((text) => text.length));
     root.fit = () => {
-      const size = Math.min(WORD, frame.clientWidth / columns / (longest * LETTER));
+      const size = Math.min(WORD, root.wide / columns / (longest * LETTER));
       words.style.fontSize = `${size}px`;
       words.style.display = size < SMALLEST_WORD ? "none" : "";
     };
-    root.fit();
-    root.watch ??= new ResizeObserver(() => root.fit());
+    if (root.wide) root.fit(); // to ask the frame would lay out the whole page in the middle of a change
+    root.watch ??= new ResizeObserver(([{ contentRect }]) => {
+      root.wide = contentRect.width;
+      root.fit();
+    });
     root.watch.observe(frame);
   });
   draw("scale", [data.scale, data.width], () => {
