@@ -143,8 +143,8 @@ def equation(view: View | None) -> None:
     shape = config.image_size, config.image_size, config.channels
     parts.equation(
         r"\mathbf{x} \in \mathbb{R}^{H \times W \times C} \;\longmapsto\; \hat{y} = \argmax_j\, p_j",
-        rf"{shape[0]} \cdot {shape[1]} \cdot {shape[2]} = {np.prod(shape)} \text{{ numbers}} \;\longmapsto\; "
-        rf"\hat{{y}} = {best}, \quad p_{{{best}}} = {view.confidence:.4f}",
+        (rf"{shape[0]} \cdot {shape[1]} \cdot {shape[2]} = {np.prod(shape)} \text{{ numbers}}",
+         rf"\longmapsto\; \hat{{y}} = {best}, \quad p_{{{best}}} = {view.confidence:.4f}"),
     )
 
 
