@@ -1,4 +1,5 @@
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
@@ -107,7 +108,8 @@ def ask_while_a_run_is_told(monkeypatch, fragment_id):
         assert session._scriptrunner is runner
         return len(session.told)
 
-    return asyncio.run(story())
+    with ThreadPoolExecutor() as threads:  # beside browser tests, this one has a loop that runs
+        return threads.submit(asyncio.run, story()).result()
 
 
 def test_what_an_ended_run_has_to_tell_is_told(apply, monkeypatch):
