@@ -17,28 +17,36 @@ def show() -> None:
     from streamlit_drawable_canvas import st_canvas  # cannot be imported outside a running app
 
     sheet = _sheet()
-    key = f"canvas_{sheet['number']}"
-
-    def drawn() -> None:
-        told = st.session_state[key]["drawing"]["raw"]
-        drawing = drawings.from_strokes(drawings.from_fabric(told))
-        before = state.drawing()
-        if drawing and before and not before.strokes:
-            st.session_state.drawn_over = before  # the first stroke takes its place
-        state.draw(drawing)
-        sheet["shown"], sheet["told"] = drawing, told  # last, since another run may cut this off at any line above
-
     st.html(markup.render("canvas_paper", paper=_backdrop(), side=drawings.SIDE))
     with st.container(key="canvas", width=drawings.SIDE, gap=None):
-        result = st_canvas(
+        st_canvas(
             stroke_width=drawings.BRUSH, stroke_color="#ffffff", width=drawings.SIDE, height=drawings.SIDE,
-            initial_drawing=sheet["initial"], key=key, on_change=drawn,
+            initial_drawing=sheet["initial"], key=_key(sheet), on_change=take_in,
         )
-    if result.json_data["objects"] != sheet["told"]["objects"]:  # it was cut off
-        drawn()
-        st.rerun()
     remedies = {"css": markup.text("canvas_inside.css"), "sheet": sheet["number"]}  # a new sheet needs them anew
     markup.component("canvas")(key="canvas_companion", data=[remedies], height=1)  # in a list, as in show.py
+
+
+def take_in() -> None:
+    """What the canvas has told becomes the visitor's drawing. The next run may cut this off at any line, and does it
+    again then."""
+    sheet = st.session_state.get("sheet")
+    if sheet is None or not sheet["mounted"]:
+        return
+    canvas = st.session_state.get(_key(sheet))
+    told = canvas and canvas["drawing"] and canvas["drawing"]["raw"]
+    if not told or told["objects"] == sheet["told"]["objects"]:
+        return
+    drawing = drawings.from_strokes(drawings.from_fabric(told))
+    before = state.drawing()
+    if drawing and before and not before.strokes:
+        st.session_state.drawn_over = before  # the first stroke takes its place
+    state.draw(drawing)
+    sheet["shown"], sheet["told"] = drawing, told  # last: only now it is done
+
+
+def _key(sheet: dict) -> str:
+    return f"canvas_{sheet['number']}"
 
 
 def _backdrop() -> str:

@@ -11,6 +11,7 @@ here = next(name for name, candidate in pages.items() if candidate == page)
 
 st.session_state.page = here
 state.restore(here)
+canvas.take_in()
 state.settle()
 frame.sidebar(here)
 if here != "draw":
