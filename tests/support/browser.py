@@ -10,9 +10,10 @@ SEVEN = [(90, 80), (240, 80), (160, 270)]
 
 
 def settled(page):
-    """Until Streamlit has nothing more to send."""
+    """Until Streamlit has nothing more to send, and the browser nothing more to fetch for it."""
     expect(page.locator("[data-testid=stApp][data-test-script-state=notRunning]")).to_be_visible()
     expect(page.locator("[data-stale=true]")).to_have_count(0)
+    expect(page.locator("[data-testid=stSkeleton]")).to_have_count(0)
     assert page.locator("[data-testid=stException]").count() == 0
 
 
