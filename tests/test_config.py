@@ -8,6 +8,8 @@ import torch
 from vit.config import PRESETS, ViTConfig
 from vit.model import VisionTransformer
 
+ATTENTION, MLP = re.compile(r"\.attention\."), re.compile(r"\.(expand|contract)\.")
+
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_parameters_by_the_closed_form_are_those_of_the_model(preset):
@@ -15,6 +17,9 @@ def test_parameters_by_the_closed_form_are_those_of_the_model(preset):
         model = VisionTransformer(PRESETS[preset])
     counted = sum(parameter.numel() for parameter in model.parameters())
     assert PRESETS[preset].parameters == counted
+    in_parts = {part: sum(parameter.numel() for name, parameter in model.named_parameters() if part.search(name))
+                for part in (ATTENTION, MLP)}
+    assert in_parts == {ATTENTION: PRESETS[preset].attention_parameters, MLP: PRESETS[preset].mlp_parameters}
 
 
 def test_published_counts_of_parameters():

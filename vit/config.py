@@ -115,13 +115,21 @@ class ViTConfig:
         return filters + 4 * w * self.classes + self.classes
 
     @property
-    def _paper_parameters(self) -> int:
+    def attention_parameters(self) -> int:
+        """Of all blocks: W_q, W_k, W_v and the output projection."""
+        return self.depth * 4 * (self.width * self.width + self.width)
+
+    @property
+    def mlp_parameters(self) -> int:
         D, M = self.width, self.mlp_width
+        return self.depth * (D * M + M + M * D + D)
+
+    @property
+    def _paper_parameters(self) -> int:
+        D = self.width
         embedding = self.patch_values * D + D + D + self.tokens * D  # E, its bias, CLS, positions
-        attention = 4 * (D * D + D)  # W_q, W_k, W_v and the output projection
-        mlp = D * M + M + M * D + D
-        norms = 2 * 2 * D
-        return embedding + self.depth * (attention + mlp + norms) + 2 * D + D * self.classes + self.classes
+        norms = self.depth * 2 * 2 * D + 2 * D
+        return embedding + self.attention_parameters + self.mlp_parameters + norms + D * self.classes + self.classes
 
 
 def check_whole(name: str, value: object, least: int) -> None:

@@ -24,8 +24,8 @@ def test_the_axis_goes_where_the_epochs_are_and_never_below_nothing(accuracies, 
 
 def test_what_the_chart_leaves_out_is_told():
     told = learning.left_out(epochs_of((0.134, 0.456), (0.95, 0.80), (0.99, 0.93)))
-    assert told == ("Below the chart: after epoch 1 it read 13.4% of the validation images and 45.6% of the training "
-                    "images.")
+    assert told == ("Lower than the chart goes: after epoch 1 it read 13.4% of the validation images and 45.6% of "
+                    "the training images.")
     assert "validation" not in learning.left_out(epochs_of((0.9, 0.456), (0.95, 0.80)))
     assert learning.left_out(epochs_of((0.9, 0.85), (0.95, 0.80))) == ""
 

@@ -108,6 +108,8 @@ def test_each_model_tells_how_it_came_to_be(tmp_path, monkeypatch):
     details = checkpoints.details(checkpoints.SHIPPED["explorer"])
     assert "1,992,970 weights" in open_about("explorer")
     assert f"**{details.test_accuracy:.2%}** of the 10,000 test images" in open_about("explorer")
+    assert "66.1% lie in the MLPs and 33.1% in attention" in open_about("explorer")
+    assert "it most often takes a 9 for a 4 (6 times), a 6 for a 5 (4 times)" in open_about("explorer")
     assert "it has learned nothing" in open_about("untrained")
     monkeypatch.setenv("PATCHWISE_RUNS", str(tmp_path))
     config = TrainConfig(model=SMALL, train_images=32, batch_size=16, epochs=1, validation_images=100, flips=True)

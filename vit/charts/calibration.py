@@ -19,10 +19,14 @@ def in_words(measured: Calibration, confidence: float, unsure_below: float, clas
                     f"other {other:.1%}; later it learned from the opinions of networks that were taught so too. More "
                     "certainty than that would have cost it.")
     alike = measured.bin_of(confidence)
-    told.append(f"None of these images left it as sure as your {own}, at {confidence:.0%}." if alike is None else
-                f"Of the {alike.images:,} images on which it was {alike.low:.0%} to {alike.high:.0%} sure, as here, it "
-                f"read **{alike.accuracy:.1%}** right (95 % interval {alike.interval[0]:.0%} to "
-                f"{alike.interval[1]:.0%}).")
+    if alike is None:
+        told.append(f"None of these images left it as sure as your {own}, at {confidence:.0%}.")
+    else:
+        digits = 2 if alike.images >= 1_000 else 0  # "100% to 100%" would say that nothing is left to doubt
+        low, high = (f"{share:.{digits}%}" for share in alike.interval)
+        alike_sure = f"{alike.low:.0%} to {alike.high:.0%} sure"
+        told.append(f"Of the {alike.images:,} images on which it was {alike_sure}, as here, it read "
+                    f"**{alike.accuracy:.{max(digits, 1)}%}** right (95 % interval {low} to {high}).")
     told.append(f"Points above the line: right more often than it says. The pages call an answer *not sure* below "
                 f"{unsure_below:.0%}.")
     return told

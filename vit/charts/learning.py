@@ -55,4 +55,4 @@ def left_out(epochs: Epochs) -> str:
     first = epochs[0]
     below = [f"{getattr(first, curve.key):.1%} of the {curve.name} images" for curve in CURVES
              if 100 * getattr(first, curve.key) < low]
-    return f"Below the chart: after epoch {first.epoch} it read {' and '.join(below)}." if below else ""
+    return f"Lower than the chart goes: after epoch {first.epoch} it read {' and '.join(below)}." if below else ""

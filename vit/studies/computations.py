@@ -63,13 +63,12 @@ def number_of_weights() -> Computed:
 def where_the_weights_are() -> Computed:
     """By closed form, for the model that the text describes: 6 blocks on CIFAR-10."""
     config = PRESETS["cifar"]
-    D, M, L = config.width, config.mlp_width, config.depth
-    attention, mlp, norms = 4 * (D * D + D), 2 * D * M + M + D, 4 * D
-    in_blocks = 100 * L * (attention + mlp + norms) / config.parameters
+    attention, mlp, norms = config.attention_parameters, config.mlp_parameters, config.depth * 4 * config.width
+    in_blocks = 100 * (attention + mlp + norms) / config.parameters
     ratio = mlp / attention
     figures = {"percent of the weights in the blocks": in_blocks, "MLP over attention": ratio,
-               "percent in attention": 100 * L * attention / config.parameters,
-               "percent in the MLPs": 100 * L * mlp / config.parameters}
+               "percent in attention": 100 * attention / config.parameters,
+               "percent in the MLPs": 100 * mlp / config.parameters}
     most, equally = in_blocks > 98, 0.8 < ratio < 1.25
     return Computed(figures, HOLDS if most and equally else IN_PART if most or equally else DOES_NOT)
 

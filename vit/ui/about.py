@@ -1,14 +1,21 @@
 """What a model is and how it came to be, by the details that lie with its weights."""
 
+from typing import TYPE_CHECKING
+
 import streamlit as st
 
+from vit import mistakes
 from vit.charts import learning
 from vit.datasets import DATASETS
 from vit.details import Details
 from vit.ui import models, parts
 from vit.ui.show import show as show_picture
 
+if TYPE_CHECKING:
+    from vit.model import VisionTransformer
+
 NAMED = 5  # classes, by their names
+MIXED_UP = 3  # pairs of digits
 
 
 @st.dialog("About this model", width="medium")
@@ -19,10 +26,16 @@ def show(model_id: str) -> None:
         st.warning(parts.as_text(str(error)))
         return
     config = model.config
+
+    def share(weights: int) -> str:
+        return f"{weights / config.parameters:.1%}"
+
     st.markdown(
         f"**{models.name_of(model_id)}** has **{config.parameters:,} weights**: {config.depth} blocks of "
         f"{config.heads} heads, vectors of D = {config.width} numbers, {config.patches} patches of "
-        f"{config.patch_size} x {config.patch_size} pixels."
+        f"{config.patch_size} x {config.patch_size} pixels. Of the weights {share(config.mlp_parameters)} lie in the "
+        f"MLPs and {share(config.attention_parameters)} in attention; the others embed the patches, mark positions, "
+        "scale what is normalised, and weigh the classes."
     )
     if details.origin:
         st.markdown(from_elsewhere(details, config.classes))
@@ -32,7 +45,7 @@ def show(model_id: str) -> None:
             f"It learned from MNIST's training images in {len(epochs)} epochs, never from mirrored ones; its weights "
             f"are the mean of those after epochs {averaged}. It reads "
             f"**{details.test_accuracy:.2%}** of the 10,000 test images, which it has not learned from, and says "
-            f"“not sure” below {details.unsure_below:.0%}."
+            f"“not sure” below {details.unsure_below:.0%}.{mixed_up(model)}"
         )
         show_picture(learning.accuracy_by_epoch(epochs), "about_epochs")
         st.caption(f"{learning.left_out(epochs)} Training images are bent, and in the earlier epochs many are shown "
@@ -48,6 +61,15 @@ def show(model_id: str) -> None:
                     f"{DATASETS[details.dataset].title}, {flips}.{reads}")
     else:
         st.markdown("Its weights are random: it has learned nothing. What you see in it is what training starts from.")
+
+
+def mixed_up(model: "VisionTransformer") -> str:
+    """For what it most often takes a test digit; nothing of a model that misreads none of those that were recorded."""
+    found = mistakes.taken_for(model)
+    if not found:
+        return ""
+    often = [f"a {one.meant} for a {one.read} ({one.times} times)" for one in found[:MIXED_UP]]
+    return f" Where it misreads one, it most often takes {', '.join(often)}."
 
 
 def from_elsewhere(details: Details, classes: int) -> str:

@@ -1,13 +1,11 @@
 """Draw: a digit from pen, sample or photo; what the model sees of it; its answer. There may be no ink yet."""
 
-import json
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import streamlit as st
 
-from vit import data, drawing
+from vit import data, drawing, mistakes
 from vit.charts import draw
 from vit.charts.picture import PixelPicture
 from vit.datasets import DATASETS
@@ -17,7 +15,6 @@ from vit.ui import canvas, live, models, parts, state
 from vit.ui.show import show
 from vit.ui.view import Reading, View
 
-MISTAKES = Path(__file__).parents[3] / "assets" / "explorer" / "mistakes.json"
 MISTAKES_SHOWN = 4
 
 
@@ -131,8 +128,8 @@ def sample_sheet(chosen: int | None) -> PixelPicture:
 def sample_indices() -> tuple[list[int], list[int]]:
     """One of each digit, and some of those that the shipped model is known to misread."""
     _, labels = data.load("mnist", "test")
-    mistakes = json.loads(MISTAKES.read_text())[:MISTAKES_SHOWN]
-    return [int(np.flatnonzero(labels == digit)[0]) for digit in range(10)], mistakes
+    one_of_each = [int(np.flatnonzero(labels == digit)[0]) for digit in range(10)]
+    return one_of_each, mistakes.indices()[:MISTAKES_SHOWN]
 
 
 def equation(view: View | None) -> None:
