@@ -45,9 +45,10 @@ def draw(page, *strokes):
 
 
 def ink_at(page, x: int, y: int) -> bool:
-    """Whether a stroke on the canvas covers a point."""
-    covered = "(canvas, [x, y]) => canvas.getContext('2d').getImageData(x, y, 1, 1).data[3] > 0"
-    return page.locator("canvas.dc-canvas.lower-canvas").evaluate(covered, [x, y])
+    """Whether a stroke on the canvas covers a point; while a new sheet takes the old one's place, on either of them."""
+    covered = """(canvases, [x, y]) =>
+      canvases.some((canvas) => canvas.getContext("2d").getImageData(x, y, 1, 1).data[3] > 0)"""
+    return page.locator("canvas.dc-canvas.lower-canvas").evaluate_all(covered, [x, y])
 
 
 def click_cell(page, alt: str, row: int, column: int, rows: int, columns: int):
