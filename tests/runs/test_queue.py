@@ -299,7 +299,7 @@ def test_what_keeps_it_from_working_is_said_once_and_it_goes_on_when_that_is_men
     server = queue.Dispatcher(link)
     lead(link, file)
     wait_for(lambda: server.problem)
-    looks_anyway(server)  # whole: the first look may have been in the middle, at another file
+    looks_anyway(server)  # the first refusal may have come in the middle of a look, at another file
     said = server.problem
     assert said.startswith("No run can be started at the moment. ")
     assert "Errno" not in said
@@ -318,16 +318,17 @@ def test_what_keeps_it_from_working_is_said_once_and_it_goes_on_when_that_is_men
 
 
 def looks_anyway(server):
-    """Wait until the dispatcher has tried once more, in vain."""
-    tried = threading.Event()
+    """Wait until the dispatcher has tried once more, in vain: a whole look lies between two beginnings."""
+    begun = threading.Semaphore(0)
     original = server._beat
 
     def beat():
-        tried.set()
+        begun.release()
         original()
 
     server._beat = beat
-    assert tried.wait(60)
+    for _ in range(2):
+        assert begun.acquire(timeout=60)
     server._beat = original
 
 
