@@ -95,8 +95,8 @@ class Dispatcher:
                     for run_id in run_ids:
                         if not is_locked(runs.folder_of(run_id)):
                             check_queue(owner_of(run_id), but=pair_of(run_id))
+                        self.troubles.pop(run_id, None)  # before: from then on the thread may find a new one
                         runs.resume(run_id, self.server, until_epoch)
-                        self.troubles.pop(run_id, None)
             except FileNotFoundError:
                 raise
             except OSError as error:
@@ -225,7 +225,7 @@ class Dispatcher:
 
     def _is_left_alone(self, run_id: str, since: float) -> bool:
         if run_id in self.troubles and self._left_alone[run_id] != since:  # resumed, perhaps on another server
-            del self.troubles[run_id]
+            self.troubles.pop(run_id, None)  # unless that server is this one, and has done it
         return run_id in self.troubles
 
     def _send_a_pausing_worker_away(self) -> None:
