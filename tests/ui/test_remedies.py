@@ -1,5 +1,6 @@
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from concurrent.futures import ThreadPoolExecutor, wait
 from types import SimpleNamespace
 
 import pytest
@@ -9,7 +10,8 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.NewSession_pb2 import NewSession
 from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession, AppSessionState
-from streamlit.runtime.scriptrunner import ScriptRunnerEvent
+from streamlit.runtime.scriptrunner import RerunData, ScriptRunner, ScriptRunnerEvent
+from streamlit.runtime.state import SafeSessionState, SessionState
 from streamlit.web import bootstrap
 
 from vit.ui import remedies
@@ -23,6 +25,9 @@ def apply(monkeypatch):
     monkeypatch.setattr(app_session, "_populate_theme_msg", remedies._populate)
     monkeypatch.setattr(AppSession, "_create_scriptrunner", remedies._create)
     monkeypatch.setattr(AppSession, "_handle_scriptrunner_event_on_event_loop", remedies._handle)
+    monkeypatch.setattr(ScriptRunner, "_on_script_finished", remedies._finish)
+    for name in remedies._alone:
+        monkeypatch.setattr(SafeSessionState, name, getattr(SafeSessionState, name))
     return remedies.apply
 
 
@@ -121,3 +126,78 @@ def test_what_an_ended_run_has_to_tell_is_told(apply, monkeypatch):
 def test_of_a_run_that_is_done_anew_nothing_more_is_told(apply, monkeypatch):
     apply()
     assert ask_while_a_run_is_told(monkeypatch, fragment_id="") == 0
+
+
+def a_stroke_kept_while_the_run_before_begins() -> bool:
+    """Whether it is there when the old run has put its own state in order."""
+    class Slow(dict):
+        def clear(self):
+            half_done.set()
+            assert go_on.wait(60)
+            super().clear()
+
+    half_done, go_on = threading.Event(), threading.Event()
+    state = SessionState(_new_session_state=Slow())
+    old, new = (SafeSessionState(state, lambda: None) for _ in range(2))
+    with ThreadPoolExecutor() as threads:
+        beginning = threads.submit(old.on_script_will_rerun, None)
+        assert half_done.wait(60)
+        keeping = threads.submit(new.__setitem__, "drawing", "a stroke")
+        wait([keeping], 1)  # in vain if it has to wait for its turn
+        go_on.set()
+        beginning.result(), keeping.result()
+    return "drawing" in state
+
+
+def test_what_a_run_keeps_is_not_thrown_away_by_the_run_before_it(apply):
+    assert not a_stroke_kept_while_the_run_before_begins()  # Streamlit's fault
+    apply()
+    assert a_stroke_kept_while_the_run_before_begins()
+
+
+class Stopped(Exception):
+    pass
+
+
+@pytest.mark.parametrize("change", [
+    lambda old: old.__setitem__("drawing", "an older stroke"),
+    lambda old: old.query_params().__enter__().__setitem__("d", "an older stroke"),
+], ids=["state", "address"])
+def test_a_run_that_was_told_to_stop_changes_nothing_more(apply, change):
+    def unless_stopped():
+        looked.set()
+        if stopped.is_set():
+            raise Stopped
+
+    apply()
+    looked, stopped = threading.Event(), threading.Event()
+    state = SessionState()
+    old, new = SafeSessionState(state, unless_stopped), SafeSessionState(state, lambda: None)
+    with ThreadPoolExecutor() as threads:
+        with new.query_params():
+            late = threads.submit(change, old)
+            assert not looked.wait(1)  # it waits for its turn
+            stopped.set()
+        with pytest.raises(Stopped):
+            late.result()
+
+
+def ended_as(told_to_stop: bool) -> int:
+    """How often a run that comes to its end tidies up the state."""
+    tidied = []
+    runner = ScriptRunner("", "", SessionState(), None, None, RerunData(), {}, None, None, None)
+    object.__setattr__(runner._session_state, "_state",
+                       SimpleNamespace(on_script_finished=lambda *of, **how: tidied.append(of)))
+    if told_to_stop:
+        runner.request_stop()
+    widgets = SimpleNamespace(snapshot=frozenset)
+    run = SimpleNamespace(shared=SimpleNamespace(widget_ids_this_run=widgets), has_script_started=True)
+    runner._on_script_finished(run, ScriptRunnerEvent.SCRIPT_STOPPED_WITH_SUCCESS, False, None)
+    return len(tidied)
+
+
+def test_a_click_is_not_taken_back_by_the_end_of_the_run_that_it_stopped(apply):
+    assert ended_as(told_to_stop=True) == 1  # Streamlit's fault
+    apply()
+    assert ended_as(told_to_stop=True) == 0
+    assert ended_as(told_to_stop=False) == 1

@@ -1,12 +1,18 @@
 """Remedies for faults of Streamlit 1.67. Each names its fault, and how to notice that it can go."""
 
-from functools import cache
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, wraps
+from threading import RLock
 from typing import Any
+from weakref import WeakValueDictionary
 
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.scriptrunner import RerunData, ScriptRunner, ScriptRunnerEvent
+from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
+from streamlit.runtime.state import SafeSessionState
 
 
 def apply() -> None:
@@ -14,6 +20,10 @@ def apply() -> None:
     session: Any = AppSession
     session._create_scriptrunner = _create_beside_ended
     session._handle_scriptrunner_event_on_event_loop = _handle_also_of_ended
+    for name, method in _alone.items():
+        setattr(SafeSessionState, name, method)
+    runner: Any = ScriptRunner
+    runner._on_script_finished = _finish_unless_stopped
 
 
 # The theme is put together anew, from all its options, for every run of a script. It never changes: kept, it is told in
@@ -59,3 +69,50 @@ def _handle_also_of_ended(
         _handle(session, sender, event, *told, **named)
     finally:
         session._scriptrunner = runner
+
+
+# A run that another cuts off goes on for a moment. Both work on the session's state, each with a lock of its own, so
+# that the old run may throw away what the new one has just put there: a stroke, or a click. Here all runs of a session
+# share one lock, and a run that was told to stop changes nothing more. To go when
+# test_what_a_run_keeps_is_not_thrown_away_by_the_run_before_it and those after it pass without it.
+
+_begin = SafeSessionState.__init__
+_parameters = SafeSessionState.query_params
+_finish = ScriptRunner._on_script_finished
+_locks: WeakValueDictionary[int, Any] = WeakValueDictionary()  # of states with a run
+
+
+def _begin_with_the_lock_of_all(safe: Any, state: Any, yield_callback: Callable[[], None]) -> None:
+    _begin(safe, state, yield_callback)
+    object.__setattr__(safe, "_lock", _locks.setdefault(id(state), RLock()))
+
+
+def _locked(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method looks first whether its run was told to stop: now while nobody else can begin."""
+    @wraps(method)
+    def locked(safe: Any, *given: Any, **named: Any) -> Any:
+        with safe._lock:
+            return method(safe, *given, **named)
+
+    return locked
+
+
+@contextmanager
+def _parameters_locked(safe: Any) -> Iterator[Any]:
+    with safe._lock, _parameters(safe) as parameters:
+        yield parameters
+
+
+_alone: dict[str, Callable[..., Any]] = {
+    name: _locked(getattr(SafeSessionState, name))
+    for name in ("register_widget", "on_script_will_rerun", "reset_state_value", "__getitem__", "__setitem__",
+                 "__delitem__", "__contains__")
+} | {"__init__": _begin_with_the_lock_of_all, "query_params": _parameters_locked}
+
+
+def _finish_unless_stopped(
+    runner: Any, ctx: Any, event: ScriptRunnerEvent, premature_stop: bool, *told: Any
+) -> None:
+    with runner._session_state._lock:
+        stopped = runner._requests._state is ScriptRequestType.STOP
+        _finish(runner, ctx, event, premature_stop or stopped, *told)
