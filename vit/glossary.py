@@ -81,7 +81,9 @@ MODEL = (
     Term("probability", "What softmax makes of a logit. How far to trust it is what calibration tells.",
          also=("probabilities",), marked=False),
     Term("class", "One of the possible answers; for MNIST, a digit.", also=("classes",), marked=False),
-    Term("logit lens", "Reading the answer too early: the last norm and the head, applied to CLS after each block."),
+    Term("classifier", "The last layer of weights: the D numbers of CLS in, a logit for each class out. The paper "
+         "calls it the head; it is none of the heads of attention."),
+    Term("logit lens", "Reading the answer too early: last norm and classifier, applied to CLS after each block."),
     Term("weights", "The numbers that training has found. They are the same for every picture.", also=("parameters",)),
     Term("bias", "A learned number that is added after a multiplication.", also=("biases",)),
     Term("Conv2d", "A layer that moves a small filter over a picture. With steps as long as the filter it is the "

@@ -39,7 +39,7 @@ def no_lens(config: ViTConfig) -> str:
     if norm_place(config) == "alone":
         return "Each block replaces what it finds, so no answer can be read off before the last block."
     if read_by_head(config) != "cls":
-        return "The head does not read CLS in this model, so no answer can be read off it after each block."
+        return "The classifier does not read CLS in this model, so no answer can be read off it after each block."
     return ""
 
 

@@ -103,7 +103,7 @@ def head_steps(config: ViTConfig) -> tuple[Step, ...]:
     D, K = config.width, config.classes
     return (
         Step("y", "CLS alone, through one more LN", ("cls_out",), ("D",), (D,), 2 * D),
-        Step("logits", "y times the head", ("logits",), ("K",), (K,), D * K + K, D * K, "D·K"),
+        Step("logits", "y times the classifier", ("logits",), ("K",), (K,), D * K + K, D * K, "D·K"),
         Step("probabilities", "softmax", ("probabilities",), ("K",), (K,)),
     )
 

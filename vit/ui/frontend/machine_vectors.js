@@ -185,7 +185,7 @@ export function unfold(m, layer, id, cell) {
     return ofNorm(
       "y",
       m.get("read"),
-      `(4) y = LN of what the head reads`,
+      `(4) y = LN of what the classifier reads`,
       m.get("gamma"),
       m.get("beta"),
       m.get("y"),

@@ -19,7 +19,7 @@ from vit.variants import VARIANTS
 
 
 class Read(NamedTuple):
-    """Whose numbers the head gets."""
+    """Whose numbers the classifier gets."""
 
     words: str
     symbols: str
@@ -91,7 +91,7 @@ def beside_each_other(view: View, other: View) -> None:
 def after_each_block(view: View) -> None:
     told = ("" if explain.is_a_sum(view.config) else
             " In this model each block hands on something new and not a sum, so the rows before the last tell less.")
-    st.markdown("**The answer after each block**: what the head would read if the model stopped there. Training "
+    st.markdown("**The answer after each block**: what the classifier would read if the model stopped there. Training "
                 f"teaches it the last row only.{told}")
     lens(view, chosen_class(view), lambda chosen: choose_class(view, chosen))
 
@@ -113,7 +113,8 @@ def one_logit(view: View) -> None:
     picture, maths = st.columns([3, 2], gap="large")
     with picture:
         st.markdown(f"The {width} numbers of {reads(view).words} after the last norm, times the {width} weights of "
-                    f"the head for {name}. What is red in the last row speaks for {name}, what is blue against it.")
+                    f"the classifier for {name}. What is red in the last row speaks for {name}, what is blue against "
+                    "it.")
         show(logits.reading(trace.cls_out, view.weights("head.weight")[label], view.class_names[label], view.dark),
              "reading")
     with maths:
@@ -159,11 +160,11 @@ def why_not_the_rival(view: View) -> None:
                     "have given.")
         return
     shares = explain.contributions(trace, view.model, winner, rival)
-    st.markdown(f"What the head reads, {reads(view).words} at the end, is the sum of what it started with and all that "
-                f"the blocks have added. Divided by the deviation that the last norm finds in this {view.own}, the "
-                f"lead of {names[0]} over {names[1]} is a sum too. Each block puts in two parts, first attention, then "
-                f"its MLP: red for {names[0]}, blue for {names[1]}. Each bar starts where the one before it "
-                f"ended. {most_of(shares, names[1])}")
+    st.markdown(f"What the classifier reads, {reads(view).words} at the end, is the sum of what it started with and "
+                f"all that the blocks have added. Divided by the deviation that the last norm finds in this "
+                f"{view.own}, the lead of {names[0]} over {names[1]} is a sum too. Each block puts in two parts, "
+                f"first attention, then its MLP: red for {names[0]}, blue for {names[1]}. Each bar starts where the "
+                f"one before it ended. {most_of(shares, names[1])}")
     show(logits.waterfall(shares, view.class_names[winner], view.class_names[rival], view.dark), "waterfall")
     parts.equation(
         rf"\begin{{aligned}}\text{{logit}}_{{{first}}} - \text{{logit}}_{{{second}}} &= z_0 + \sum "
@@ -174,8 +175,8 @@ def why_not_the_rival(view: View) -> None:
         rf"{bracketed(shares.mlp.sum())} + {bracketed(shares.constant)} \\ &= {rounded(shares.total)}\end{{aligned}}",
     )
     gap = abs(shares.total - (float(trace.logits[winner]) - float(trace.logits[rival])))
-    st.caption(f"Fixed: the last norm's β and the head's biases, the same for every {view.own}. The numbers here are "
-               "rounded, so a last digit may be one off; unrounded, the sum misses the difference of the logits by "
+    st.caption(f"Fixed: the last norm's β and the classifier's biases, the same for every {view.own}. The numbers here "
+               "are rounded, so a last digit may be one off; unrounded, the sum misses the difference of the logits by "
                f"{gap:.0e}.")
 
 
