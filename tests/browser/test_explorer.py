@@ -124,6 +124,7 @@ def test_each_new_sheet_keeps_its_paper_and_has_no_toolbar(page, app_url):
         settled(page)
         canvas = page.locator(".st-key-canvas")
         expect(canvas.locator(".dc-toolbar")).to_be_hidden()
+        canvas.evaluate("it => it.scrollIntoView({ block: 'center' })")  # a click may have put it under the menu
         wait_for(lambda canvas=canvas: looks_like_ink_on_black(canvas.screenshot()))
 
 
