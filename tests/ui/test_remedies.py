@@ -10,6 +10,8 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.NewSession_pb2 import NewSession
 from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession, AppSessionState
+from streamlit.runtime.media_file_manager import MediaFileManager, MediaFileMetadata
+from streamlit.runtime.memory_media_file_storage import MemoryMediaFileStorage
 from streamlit.runtime.scriptrunner import RerunData, ScriptRunner, ScriptRunnerEvent
 from streamlit.runtime.state import SafeSessionState, SessionState
 from streamlit.web import bootstrap
@@ -26,6 +28,8 @@ def apply(monkeypatch):
     monkeypatch.setattr(AppSession, "_create_scriptrunner", remedies._create)
     monkeypatch.setattr(AppSession, "_handle_scriptrunner_event_on_event_loop", remedies._handle)
     monkeypatch.setattr(ScriptRunner, "_on_script_finished", remedies._finish)
+    for name in ("mark_for_delete", "is_marked_for_delete"):
+        monkeypatch.setattr(MediaFileMetadata, name, getattr(MediaFileMetadata, name))
     for name in remedies._alone:
         monkeypatch.setattr(SafeSessionState, name, getattr(SafeSessionState, name))
     return remedies.apply
@@ -201,3 +205,21 @@ def test_a_click_is_not_taken_back_by_the_end_of_the_run_that_it_stopped(apply):
     apply()
     assert ended_as(told_to_stop=True) == 0
     assert ended_as(told_to_stop=False) == 1
+
+
+def is_there_after(ends_of_runs: int) -> bool:
+    """Whether a file that was made for a download can still be fetched."""
+    files = MediaFileManager(MemoryMediaFileStorage("/media"))
+    address = files.execute_deferred(files.add_deferred(lambda: b"epoch,loss", "text/csv", "1.2", "metrics.csv"))
+    for _ in range(ends_of_runs):
+        files.remove_orphaned_files()
+    return files.read_file(address.removeprefix("/media/").partition(".")[0]) is not None
+
+
+def test_a_file_that_was_made_to_be_downloaded_is_there_for_a_while(apply, monkeypatch):
+    assert is_there_after(1)
+    assert not is_there_after(2)  # Streamlit's fault
+    apply()
+    assert is_there_after(100)
+    monkeypatch.setattr(remedies, "A_WHILE", 0)
+    assert not is_there_after(2)
