@@ -40,17 +40,14 @@ def show(model_id: str) -> None:
     if details.origin:
         st.markdown(from_elsewhere(details, config.classes))
     elif details.epochs and details.test_accuracy is not None:
-        epochs, averaged = details.epochs, ", ".join(map(str, details.mean_of_epochs))
-        st.markdown(
-            f"It learned from MNIST's training images in {len(epochs)} epochs, never from mirrored ones; its weights "
-            f"are the mean of those after epochs {averaged}. It reads "
-            f"**{details.test_accuracy:.2%}** of the 10,000 test images, which it has not learned from, and says "
-            f"“not sure” below {details.unsure_below:.0%}.{mixed_up(model)}"
-        )
-        show_picture(learning.accuracy_by_epoch(epochs), "about_epochs")
-        st.caption(f"{learning.left_out(epochs)} Training images are bent, and in the earlier epochs many are shown "
-                   "only in part, so they are harder to read than the validation images. How to train it again: "
-                   "assets/README.md.")
+        st.markdown(f"{how_it_learned(details)} It reads **{details.test_accuracy:.2%}** of the 10,000 test images, "
+                    f"which it has not learned from, and says “not sure” below {details.unsure_below:.0%}."
+                    f"{mixed_up(model) if details.dataset == 'mnist' else ''}")
+        show_picture(learning.accuracy_by_epoch(details.epochs), "about_epochs")
+        changed = "mirrored, moved and lit differently" if details.flips else "bent"
+        st.caption(f"{learning.left_out(details.epochs)} Training images are {changed}, and in the earlier epochs many "
+                   "are shown only in part, so they are harder to read than the validation images. How to train it "
+                   "again: assets/README.md.")
     elif details.epoch is not None:
         flips = "half of the images mirrored" if details.flips else "no image mirrored"
         reads = (f" It reads **{details.validation_accuracy:.2%}** of the validation images."
@@ -61,6 +58,14 @@ def show(model_id: str) -> None:
                     f"{DATASETS[details.dataset].title}, {flips}.{reads}")
     else:
         st.markdown("Its weights are random: it has learned nothing. What you see in it is what training starts from.")
+
+
+def how_it_learned(details: Details) -> str:
+    mirrored = "half of them mirrored" if details.flips else "never from mirrored ones"
+    learned = (f"It learned from {DATASETS[details.dataset].title}'s training images in {len(details.epochs)} epochs, "
+               f"{mirrored}")
+    averaged = ", ".join(map(str, details.mean_of_epochs))
+    return f"{learned}; its weights are the mean of those after epochs {averaged}." if averaged else f"{learned}."
 
 
 def mixed_up(model: "VisionTransformer") -> str:

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 DEFAULT = "explorer"
 RECORDED = {"article": "the article's model", "article-flips": "its twin with flips"}
-NAMES = {"explorer": "explorer · trained", **{name: words for name, words in RECORDED.items() if name in SHIPPED},
+TRAINED = {"explorer": "explorer · trained", "photos": "photos · trained", **RECORDED}
+NAMES = {**{name: words for name, words in TRAINED.items() if name in SHIPPED},
          "untrained": "untrained · random weights"}
 OWN = "own:"  # ids of models from the host's folder begin so
 MB = 1_000_000
@@ -100,7 +101,12 @@ def choices() -> list[str]:
 
 def shipped_for_photos() -> str:
     """The first model that ships and reads colours, if there is one."""
-    return next((name for name in NAMES if name in SHIPPED and _reads_colours(SHIPPED[name])), "")
+    return next(filter(is_for_photos, NAMES), "")
+
+
+def is_for_photos(name: str) -> bool:
+    """Of a model of ours: whether it reads colours."""
+    return name in SHIPPED and _reads_colours(SHIPPED[name])
 
 
 @lru_cache

@@ -59,8 +59,10 @@ def choose(view: View) -> None:
 
 
 def others(model_id: str) -> list[str]:
-    """Models to compare with: a run's twin first, then all that were opened."""
-    found = [*models.twins_of(model_id), *models.NAMES, *st.session_state.get("opened_models", ())]
+    """Models to compare with: a run's twin first, then those of ours for the same kind of picture, then all that were
+    opened."""
+    ours = [name for name in models.NAMES if models.is_for_photos(name) == state.reads_colours()]
+    found = [*models.twins_of(model_id), *ours, *st.session_state.get("opened_models", ())]
     return [name for name in dict.fromkeys(found) if name != model_id]
 
 
